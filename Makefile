@@ -1,0 +1,37 @@
+# Every target does its own set-up in .venv: Python 3.11+, make and a C compiler are all it takes.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test lint bench docs clean
+
+demo: $(READY)  ## run the whole job on the embedded data and write the results to demo/
+	$(BIN)/calibrant demo --output demo --force
+
+test: $(READY)  ## run the test suite
+	$(BIN)/python -m pytest --cov --cov-report=term
+
+lint: $(READY)  ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench:  ## compare with other libraries, side by side, in an environment of its own
+	$(PYTHON) -m venv .bench-venv
+	.bench-venv/bin/python -m pip install --quiet --requirement benchmarks/requirements.txt --editable ".[all]"
+	.bench-venv/bin/python benchmarks/run.py
+
+docs: $(READY)  ## build the documentation into site/
+	$(BIN)/python -m pip install --quiet --editable ".[docs]"
+	$(BIN)/mkdocs build --strict
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "calibrant needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable ".[test,lint]"
+	@touch $(READY)
+
+clean:
+	rm -rf $(VENV) .bench-venv demo site .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -1,0 +1,229 @@
+"""What every calibrator does: read the scores, fit, predict in the shape it was given, save."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from abc import abstractmethod
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from calibrant import inputs
+from calibrant.calibrators.state import decode, encode
+from calibrant.inputs import FloatArray
+from calibrant.saving import save
+
+Scale = Literal["probability", "column", "score"]
+
+_READERS = {
+    "probability": inputs.as_probabilities,
+    "column": inputs.as_columns,
+    "score": inputs.as_scores,
+}
+
+
+def warn_not_converged(message: str) -> None:
+    """Tell the user that an optimum was not reached, or does not exist."""
+    warnings.warn(message, ConvergenceWarning, stacklevel=4)
+
+
+class Calibrator(BaseEstimator):
+    """Base class: a map from scores or probabilities to calibrated probabilities.
+
+    Subclasses give `_scale`, how the input is read; `_state`, the fitted attributes that
+    prediction needs, which are what is saved; and `_fit` and `_predict` over clean arrays.
+    """
+
+    _scale: Scale = "probability"
+    _state: ClassVar[tuple[str, ...]] = ()
+
+    classes_: NDArray[Any]
+    n_features_in_: int
+
+    @abstractmethod
+    def _fit(
+        self, scores: FloatArray, codes: NDArray[np.intp], weight: NDArray[np.float64] | None
+    ) -> None:
+        """Set the fitted attributes."""
+
+    @abstractmethod
+    def _predict(self, scores: FloatArray) -> NDArray[np.float64]:
+        """Calibrated probabilities, of the shape of `scores`."""
+
+    def fit(self, X: Any, y: Any, *, sample_weight: Any = None, labels: Any = None) -> Self:
+        """Fit the calibration map.
+
+        Parameters
+        ----------
+        X : array-like of shape (n,), (n, 2) or (n, K)
+            Scores or probabilities that a model gave, as the class describes.
+        y : array-like of shape (n,)
+            What happened: labels of any kind. The classes are the sorted labels, as in
+            scikit-learn; with (n,) input the second one is the event that is predicted.
+        sample_weight : array-like of shape (n,), optional
+            Weights; an integer weight means the same as repeating the row.
+        labels : sequence of labels, optional
+            The classes in the order of the columns, where it is not the sorted order or where
+            a class does not occur in `y`. A data frame's column names serve too.
+
+        Returns
+        -------
+        self
+            The fitted calibrator.
+
+        Raises
+        ------
+        ValueError
+            If the input is not of the described kind; the message says where and what to do.
+        """
+        scores = self._read(X)
+        columns = 2 if scores.ndim == 1 else scores.shape[1]
+        codes, classes = inputs.as_classes(
+            y, columns, labels=labels, names=inputs.column_names(X), name="y"
+        )
+        inputs.check_lengths(X=scores, y=codes)
+        weight = inputs.as_weights(sample_weight, len(codes))
+        if weight is not None and not weight.all():
+            # A weight of zero means that the row is not there.
+            there = weight > 0
+            scores, codes, weight = scores[there], codes[there], weight[there]
+        self._check_classes(codes, classes)
+        self.classes_ = classes
+        self.n_features_in_ = 1 if scores.ndim == 1 else columns
+        self._fit(self._native(scores), codes, weight)
+        return self
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Calibrated probabilities of new rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n,), (n, 2) or (n, K)
+            Scores or probabilities on the scale that the calibrator was fitted on.
+
+        Returns
+        -------
+        numpy.ndarray of float64, of the shape of `X`
+            Within [0, 1]; (n,) holds the probability of ``classes_[1]``, rows of (n, K) sum to
+            one, with columns in the order of ``classes_``.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If `fit` was not called.
+        ValueError
+            If `X` is not of the kind that the calibrator was fitted on.
+        """
+        check_is_fitted(self)
+        scores = self._read(X)
+        self._check_columns(scores, inputs.column_names(X))
+        return self._restore(self._predict(self._native(scores)), scores.ndim)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the fitted calibrator to a JSON file that `calibrant.load` reads.
+
+        Parameters
+        ----------
+        path : path-like
+            Where to write; the file is complete or not there at all.
+        overwrite : bool, default=False
+            Whether an existing file may be replaced.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If `fit` was not called.
+        FileExistsError
+            If the file exists and `overwrite` is false.
+        """
+        check_is_fitted(self)
+        save(self, path, overwrite=overwrite)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Parameters, and the fitted attributes if there are any, as JSON-able values."""
+        content: dict[str, Any] = {
+            "params": {k: encode(v, k) for k, v in self.get_params(deep=False).items()}
+        }
+        if self.__sklearn_is_fitted__():
+            fitted = ("classes_", "n_features_in_", *self._state)
+            content["fitted"] = {k: encode(getattr(self, k), k) for k in fitted}
+        return content
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Self:
+        """The calibrator that `to_dict` described."""
+        params = {k: decode(v) for k, v in content["params"].items()}
+        if set(params) != set(cls._get_param_names()):
+            raise ValueError(
+                f"{cls.__name__} has the parameters {cls._get_param_names()}, not {list(params)}."
+            )
+        calibrator = cls(**params)
+        if "fitted" in content:
+            for name in ("classes_", "n_features_in_", *cls._state):
+                setattr(calibrator, name, decode(content["fitted"][name]))
+        return calibrator
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "classes_")
+
+    def _read(self, X: Any) -> FloatArray:
+        return _READERS[self._scale](X, "X")
+
+    def _native(self, scores: FloatArray) -> FloatArray:
+        """The scores in the shape that `_fit` and `_predict` work on."""
+        return scores
+
+    def _restore(self, prob: NDArray[np.float64], ndim: int) -> NDArray[np.float64]:
+        """Predictions in the shape of the input, which had `ndim` dimensions."""
+        return prob
+
+    def _check_classes(self, codes: NDArray[np.intp], classes: NDArray[Any]) -> None:
+        """Raise ValueError where a class that the method needs does not occur."""
+
+    def _check_columns(self, scores: FloatArray, names: tuple[str, ...] | None) -> None:
+        columns = 1 if scores.ndim == 1 else scores.shape[1]
+        if columns != self.n_features_in_:
+            raise ValueError(
+                f"X has shape {scores.shape}, but the calibrator was fitted on "
+                + ("shape (n,)." if self.n_features_in_ == 1 else f"{self.n_features_in_} columns.")
+            )
+        expected = [str(label) for label in self.classes_.tolist()]
+        if names is not None and set(names) == set(expected) and list(names) != expected:
+            raise ValueError(
+                f"the columns of X are {list(names)}, but the calibrator's classes are in the order "
+                f"{expected}: put the columns in that order."
+            )
+
+
+class BinaryCalibrator(Calibrator):
+    """A map of one column: (n,) scores, or the second column of (n, 2) probabilities."""
+
+    def _native(self, scores: FloatArray) -> FloatArray:
+        if scores.ndim == 1:
+            return scores
+        if scores.shape[1] != 2:
+            raise ValueError(
+                f"{type(self).__name__} is for two classes, but X has {scores.shape[1]} columns: "
+                f"use OneVsRest({type(self).__name__}()), or a multiclass calibrator."
+            )
+        if self._scale == "score":
+            # Two columns of free scores do not say which number to use; probabilities do.
+            inputs.as_probabilities(scores, "X")
+        return np.ascontiguousarray(scores[:, 1])
+
+    def _restore(self, prob: NDArray[np.float64], ndim: int) -> NDArray[np.float64]:
+        return prob if ndim == 1 else np.column_stack([1.0 - prob, prob])
+
+    def _check_classes(self, codes: NDArray[np.intp], classes: NDArray[Any]) -> None:
+        present = np.bincount(codes, minlength=len(classes)) > 0
+        if not present.all():
+            absent = classes[~present][0].item()
+            raise ValueError(
+                f"{type(self).__name__} needs both classes, but {absent!r} does not occur in y "
+                "(in a row of positive weight): fit on data that has it."
+            )

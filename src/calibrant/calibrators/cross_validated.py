@@ -1,0 +1,213 @@
+"""Out-of-fold calibrated predictions, and the calibrator fitted on everything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.utils.validation import check_is_fitted
+
+from calibrant import inputs
+from calibrant.calibrators.base import Calibrator
+from calibrant.containers import to_numpy
+from calibrant.inputs import FloatArray
+from calibrant.saving import saveable
+
+Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+
+@saveable
+class CrossValidated(Calibrator):
+    r"""Cross-validated calibration: out-of-fold predictions to judge the map by.
+
+    For each fold v, a clone of the base is fitted on the rows outside of it and predicts the
+    rows inside, :math:`\hat q_i = \hat f^{(-v)}(x_i)` for i in fold v. New data is predicted by
+    another clone, fitted on all rows.
+
+    Parameters
+    ----------
+    base : calibrator
+        Any unfitted calibrator, OneVsRest included.
+    cv : int, splitter or iterable, default=5
+        The number of folds of ``StratifiedKFold(cv, shuffle=True, random_state=random_state)``; or
+        any object with ``split(X, y)``, as in scikit-learn; or an iterable of pairs of training and
+        test indices. Every row must be in exactly one test fold.
+    random_state : int, numpy.random.Generator or None, default=None
+        Shuffles the folds where `cv` is an integer. A generator is drawn from once.
+
+    Attributes
+    ----------
+    oof_predictions_ : numpy.ndarray of the shape of `X`
+        What each row was predicted by a calibrator that had not seen it.
+    fold_id_ : numpy.ndarray of int, shape (n,)
+        The fold, from 0, that each row was in.
+    calibrators_ : list of calibrators
+        The calibrator fitted outside of each fold.
+    calibrator_ : calibrator
+        The one fitted on all rows, which `predict_proba` uses.
+    classes_ : numpy.ndarray of shape (K,)
+        The labels, in the order of the columns.
+    n_features_in_ : int
+        1 if fitted on shape (n,), else the number of columns.
+
+    Raises
+    ------
+    ValueError
+        By `fit`, if a class has fewer members than there are folds, if the splits do not hold every
+        row out exactly once or train on a row that they hold out, or if a fold cannot be fitted
+        (the message names the fold). By `save`, if `cv` is not an integer.
+
+    Notes
+    -----
+    The predictions are out of fold for the calibration map only: the model that made `X` should not
+    have been trained on the same rows. A row of weight w is one row of one fold, so that integer
+    weights give another set of folds than repeated rows do; `calibrator_` is the same for both.
+    Rows of weight zero are in folds and get predictions, too. A class of which a training fold has
+    no row is passed on to the base, which may accept it.
+
+    Saving keeps `calibrator_`; the predictions of this fit's own rows and their folds are not
+    saved. Cost: one fit more than there are folds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant import CrossValidated, HistogramBinning
+    >>> rng = np.random.default_rng(0)
+    >>> prob = rng.random(200)
+    >>> y = rng.random(200) < prob**2
+    >>> fitted = CrossValidated(HistogramBinning(n_bins=4), cv=4, random_state=0).fit(prob, y)
+    >>> fitted.oof_predictions_.shape, np.bincount(fitted.fold_id_)
+    ((200,), array([50, 50, 50, 50]))
+    """
+
+    _state: ClassVar[tuple[str, ...]] = ("calibrator_",)
+
+    calibrator_: Calibrator
+    calibrators_: list[Calibrator]
+    oof_predictions_: NDArray[np.float64]
+    fold_id_: NDArray[np.intp]
+
+    def __init__(
+        self,
+        base: Calibrator,
+        *,
+        cv: int | Iterable[Split] | Any = 5,
+        random_state: int | np.random.Generator | None = None,
+    ) -> None:
+        self.base = base
+        self.cv = cv
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, *, sample_weight: Any = None, labels: Any = None) -> Self:
+        if not isinstance(self.base, Calibrator):
+            raise ValueError(f"base={self.base!r} is not an instance of one of the calibrators.")
+        names = inputs.column_names(X)
+        # The dtype as it came decides how exactly rows must sum to one, in each fold as in all.
+        rows = to_numpy(X, "X")
+        scores = self.base._read(rows)
+        n_classes = 2 if scores.ndim == 1 else scores.shape[1]
+        codes, classes = inputs.as_classes(y, n_classes, labels=labels, names=names, name="y")
+        inputs.check_lengths(X=scores, y=codes)
+        weight = inputs.as_weights(sample_weight, len(codes))
+        splits = self._splits(scores, codes, classes)
+        self.fold_id_ = _fold_ids(splits, len(codes))
+        y = classes[codes]
+        self.calibrator_ = clone(self.base).fit(rows, y, sample_weight=weight, labels=classes)
+        self.classes_ = classes
+        self.n_features_in_ = self.calibrator_.n_features_in_
+        self.calibrators_ = []
+        self.oof_predictions_ = np.empty(scores.shape)
+        for fold, (train, test) in enumerate(splits):
+            calibrator = clone(self.base)
+            held_in = None if weight is None else weight[train]
+            try:
+                calibrator.fit(rows[train], y[train], sample_weight=held_in, labels=classes)
+            except ValueError as error:
+                raise ValueError(f"the training rows of fold {fold}: {error}") from error
+            self.oof_predictions_[test] = calibrator.predict_proba(rows[test])
+            self.calibrators_.append(calibrator)
+        return self
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        return self.calibrator_.predict_proba(X)
+
+    def to_dict(self) -> dict[str, Any]:
+        if not isinstance(self.cv, Integral) or isinstance(self.random_state, np.random.Generator):
+            raise ValueError(
+                f"cv={self.cv!r} with random_state={self.random_state!r} cannot be saved as JSON, "
+                "which holds integers only: save the attribute calibrator_ instead, which predicts "
+                "the same."
+            )
+        return super().to_dict()
+
+    def _splits(
+        self, scores: FloatArray, codes: NDArray[np.intp], classes: NDArray[Any]
+    ) -> list[Split]:
+        if isinstance(self.cv, Integral):
+            _check_members(codes, classes, int(self.cv))
+            seed = self.random_state
+            if isinstance(seed, np.random.Generator):
+                seed = int(seed.integers(2**32))
+            splitter = StratifiedKFold(int(self.cv), shuffle=True, random_state=seed)
+        else:
+            splitter = check_cv(self.cv)
+        return [
+            (_indices(train, fold, len(codes)), _indices(test, fold, len(codes)))
+            for fold, (train, test) in enumerate(splitter.split(scores, classes[codes]))
+        ]
+
+
+def _check_members(codes: NDArray[np.intp], classes: NDArray[Any], n_folds: int) -> None:
+    if n_folds < 2:
+        raise ValueError(f"cv must be at least 2 folds, got {n_folds}.")
+    members = np.bincount(codes, minlength=len(classes))
+    few = np.flatnonzero((members > 0) & (members < n_folds))
+    if len(few):
+        count = int(members[few[0]])
+        raise ValueError(
+            f"class {classes[few[0]].item()!r} has {count} row{'s' * (count != 1)}, fewer than the "
+            f"{n_folds} folds: lower cv, or leave the class out."
+        )
+
+
+def _indices(rows: Any, fold: int, n: int) -> NDArray[np.intp]:
+    indices = np.asarray(rows)
+    if indices.ndim != 1 or indices.dtype.kind not in "iu":
+        raise ValueError(
+            f"fold {fold} of cv is given by an array of dtype {indices.dtype} and shape "
+            f"{indices.shape}: it must hold row numbers, (m,) integers."
+        )
+    outside = (indices < 0) | (indices >= n)
+    if outside.any():
+        raise ValueError(
+            f"fold {fold} of cv names row {indices[outside.argmax()]}, but the rows are 0 to "
+            f"{n - 1}."
+        )
+    return indices.astype(np.intp)
+
+
+def _fold_ids(splits: list[Split], n: int) -> NDArray[np.intp]:
+    """The fold that holds each row out; every row must be held out once, by rows of others."""
+    fold_id = np.full(n, -1)
+    times = np.zeros(n, dtype=np.intp)
+    for fold, (train, test) in enumerate(splits):
+        fold_id[test] = fold
+        times += np.bincount(test, minlength=n)
+        shared = np.intersect1d(train, test)
+        if len(shared):
+            raise ValueError(
+                f"fold {fold} of cv trains on row {shared[0]}, which it also holds out: the two "
+                "sets of rows must be disjoint."
+            )
+    if (times != 1).any():
+        row = int((times != 1).argmax())
+        raise ValueError(
+            f"row {row} is in {times[row]} test folds of cv: every row must be in exactly one."
+        )
+    return fold_id

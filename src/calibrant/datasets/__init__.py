@@ -1,0 +1,9 @@
+"""Small real data that come with the package: forecasts with what happened.
+
+Sources, licences and changes are in ATTRIBUTION.md in this folder.
+"""
+
+from calibrant.datasets.cifar10 import Cifar10, load_cifar10
+from calibrant.datasets.games import Games, load_games
+
+__all__ = ["Cifar10", "Games", "load_cifar10", "load_games"]

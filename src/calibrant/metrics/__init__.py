@@ -1,0 +1,7 @@
+"""How far predicted probabilities are from what happened."""
+
+from calibrant.metrics.binned import ace, ece, mce, reliability_table
+from calibrant.metrics.table import ReliabilityTable
+from calibrant.metrics.verdict import Verdict, verdict
+
+__all__ = ["ReliabilityTable", "Verdict", "ace", "ece", "mce", "reliability_table", "verdict"]

@@ -1,0 +1,80 @@
+"""Predictions to per-bin counts and sums: which loop, on which rows, in which thread."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.inputs import Predictions
+from calibrant.metrics.exact import ExactSums, from_count
+
+# Fewer entries than this are summed faster than a second thread is started.
+_MIN_ENTRIES_PER_THREAD = 200_000
+
+_Part = tuple[NDArray[np.int64], ExactSums]
+
+
+def count_bins(
+    data: Predictions, kind: str, edges: tuple[NDArray[np.float64], ...]
+) -> tuple[NDArray[np.int64], ExactSums]:
+    """Count and sum the predictions in each bin of each panel.
+
+    The sums are exact, so the result depends neither on the order of the rows nor on the threads.
+    """
+    from calibrant.kernels import bins, exact_sums
+
+    lower = np.concatenate([panel[:-1] for panel in edges])
+    grid = bins.bin_grid(edges)
+    weight = data.weight
+    largest = 1.0 if weight is None else max(1.0, float(weight.max()))
+    shape = (len(lower), 1 if weight is None else 3, exact_sums.n_digits(largest))
+
+    def count_rows(start: int, stop: int) -> _Part:
+        count, true = np.zeros((2, len(lower)), dtype=np.int64)
+        sums = np.zeros(shape, dtype=np.int64)
+        rows = (start, stop, count, true, sums)
+        if kind == "confidence":
+            bins.add_top_label(data.prob, data.target, weight, lower, grid, *rows)
+        else:
+            columns = data.prob[:, np.newaxis] if data.binary else data.prob
+            codes = np.array([1]) if data.binary else np.arange(columns.shape[1])
+            bins.add_columns(columns, data.target, weight, codes, lower, grid, *rows)
+        prob = exact_sums.whole_numbers(sums[:, bins.PROB])
+        if weight is None:
+            return count, ExactSums(_counts(count), tuple(prob), _counts(true))
+        weights = exact_sums.whole_numbers(sums[:, bins.WEIGHT])
+        trues = exact_sums.whole_numbers(sums[:, bins.TRUE])
+        return count, ExactSums(tuple(weights), tuple(prob), tuple(trues))
+
+    return _over_rows(count_rows, data.prob, exact_sums.MAX_TERMS)
+
+
+def _counts(count: NDArray[np.int64]) -> tuple[int, ...]:
+    return tuple(map(from_count, count.tolist()))
+
+
+def _over_rows(count_rows: Callable[[int, int], _Part], prob: NDArray[Any], most: int) -> _Part:
+    """Split the rows over the processors, into parts of at most `most` rows."""
+    n = len(prob)
+    n_threads = max(1, min(_n_processors(), prob.size // _MIN_ENTRIES_PER_THREAD))
+    n_parts = max(n_threads, -(-n // most))
+    cuts = [n * part // n_parts for part in range(n_parts + 1)]
+    if n_parts == 1:
+        return count_rows(0, n)
+    with ThreadPoolExecutor(n_threads) as pool:
+        parts = pool.map(count_rows, cuts[:-1], cuts[1:])
+        return reduce(lambda a, b: (a[0] + b[0], a[1].plus(b[1])), parts)
+
+
+def _n_processors() -> int:
+    """Processors that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on this platform
+        return os.cpu_count() or 1

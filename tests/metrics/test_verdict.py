@@ -1,0 +1,131 @@
+"""One sentence about forecasts whose fault is known."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from calibrant import reliability_table
+from calibrant.metrics import verdict
+from calibrant.transforms import inv_logit, logit
+
+
+def binary(bend: Any, n: int = 4000, seed: int = 0, **options: Any) -> Any:
+    """Table of a forecast p of events that happen with probability bend(p)."""
+    rng = np.random.default_rng(seed)
+    p = rng.random(n)
+    return reliability_table(rng.random(n) < bend(p), p, **options)
+
+
+@pytest.mark.parametrize(
+    ("bend", "findings", "start"),
+    [
+        (lambda p: p, (), "No clear sign of miscalibration: ECE 0.0"),
+        (lambda p: inv_logit(0.5 * logit(p)), ("overconfident",), "Overconfident: predictions are"),
+        (lambda p: inv_logit(2 * logit(p)), ("underconfident",), "Underconfident: predictions are"),
+        (lambda p: 1 - p, ("overconfident",), "Overconfident: predictions point the wrong way"),
+        (
+            lambda p: 0.1 + 0.8 * p - 0.08,
+            ("overconfident", "biased_high"),
+            "Overconfident and biased",
+        ),
+        (
+            lambda p: p + 0.5 * p * (1 - p) * np.cos(6 * np.pi * p),
+            ("miscalibrated",),
+            "Miscalibrated: predictions",
+        ),
+    ],
+    ids=["fine", "extreme", "timid", "reversed", "both", "wavy"],
+)
+def test_binary(bend: Any, findings: tuple[str, ...], start: str) -> None:
+    result = verdict(binary(bend))
+    assert result.findings == findings
+    assert result.text.startswith(start)
+    assert result.text.count("(") <= 1
+
+
+def test_numbers_in_the_sentence() -> None:
+    table = reliability_table([1] * 30 + [0] * 70, [0.5] * 100)
+    assert verdict(table).text == (
+        "Biased high: the mean prediction, 50%, is 20 percentage points above the observed "
+        "frequency, 30% (ECE 0.2; a perfectly calibrated forecast of this size would show about "
+        "0.04 by chance)."
+    )
+    low = verdict(reliability_table([1] * 70 + [0] * 30, [0.5] * 100))
+    assert low.findings == ("biased_low",)
+    assert "20 percentage points below the observed frequency, 70%" in low.text
+    # 30 against 50 events with standard deviation 5, half an event nearer.
+    assert low.bias == pytest.approx(-0.2)
+    assert low.bias_z == pytest.approx(-19.5 / 5)
+    assert low.expected_ece == pytest.approx(0.05 * np.sqrt(2 / np.pi))
+    assert low.spread is None
+
+
+def test_slope() -> None:
+    # Two bins at 0.2 and 0.8 where 0.3 and 0.7 happened: slope 2/3.
+    y = np.repeat([1, 0, 1, 0], [300, 700, 700, 300])
+    result = verdict(reliability_table(y, np.repeat([0.2, 0.8], 1000)))
+    assert result.spread == pytest.approx(-1 / 3)
+    assert result.spread_z == pytest.approx(-(60 - 0.15) / np.sqrt(0.09 * 320))
+    assert "rising by 6.67 percentage points where predictions rise by 10" in result.text
+    assert result.bias == pytest.approx(0, abs=1e-15)
+
+
+def test_top_label() -> None:
+    rng = np.random.default_rng(1)
+    prob = rng.dirichlet([1, 1, 1], 3000)
+    y = (prob.cumsum(axis=1) < rng.random((3000, 1))).sum(axis=1)
+    sharp, flat = ((prob**power) for power in (2, 0.5))
+    for forecast, findings, words in [
+        (prob, (), "No clear sign"),
+        (sharp, ("overconfident",), "above the accuracy"),
+        (flat, ("underconfident",), "below the accuracy"),
+    ]:
+        forecast = forecast / forecast.sum(axis=1, keepdims=True)
+        result = verdict(reliability_table(y, forecast, kind="confidence"))
+        assert result.findings == findings
+        assert words in result.text
+        assert result.spread is None
+
+
+def test_classes() -> None:
+    rng = np.random.default_rng(2)
+    prob = rng.dirichlet([1, 1, 1], 3000)
+    y = (prob.cumsum(axis=1) < rng.random((3000, 1))).sum(axis=1)
+    names = np.array(["ash", "birch", "cedar"])
+    fine = verdict(reliability_table(names[y], prob))
+    assert fine.findings == ()
+    assert fine.label in names
+    shifted = np.column_stack([prob[:, 0] * 0.6, prob[:, 1:] + 0.2 * prob[:, :1]])
+    result = verdict(reliability_table(names[y], shifted))
+    assert result.label == "ash"
+    assert "biased_low" in result.findings
+    assert " for class 'ash': " in result.text
+
+
+def test_false_alarms_are_rare() -> None:
+    n_alarms = sum(bool(verdict(binary(lambda p: p, n=300, seed=s)).findings) for s in range(400))
+    assert n_alarms <= 10
+
+
+def test_chance_is_what_calibrated_forecasts_show() -> None:
+    tables = [binary(lambda p: p, n=1000, seed=seed) for seed in range(200)]
+    shown = np.mean([table.ece() for table in tables])
+    assert np.mean([verdict(table).expected_ece for table in tables]) == pytest.approx(
+        shown, rel=0.05
+    )
+
+
+@pytest.mark.parametrize("p", [0.0, 1.0, 5e-324])
+@pytest.mark.parametrize("y", [[0] * 50, [1] * 50, [0] * 25 + [1] * 25])
+def test_certain_predictions(p: float, y: list[int]) -> None:
+    result = verdict(reliability_table(y, [p] * 50, labels=[0, 1]))
+    assert bool(result.findings) == (abs(np.mean(y) - p) > 0.1)
+    json.dumps(result.to_dict(), allow_nan=False)
+
+
+def test_one_row() -> None:
+    assert verdict(reliability_table([1], [0.4])).findings == ()

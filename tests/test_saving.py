@@ -1,0 +1,186 @@
+"""Saved calibrators and tables: exact, safe, never half written."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import calibrant
+from calibrant import (
+    BetaCalibration,
+    CrossValidated,
+    DirichletCalibration,
+    HistogramBinning,
+    IsotonicCalibration,
+    OneVsRest,
+    PlattScaling,
+    TemperatureScaling,
+    VectorScaling,
+    reliability_table,
+)
+
+rng = np.random.default_rng(7)
+P = rng.uniform(0.02, 0.98, 120)
+Y = (rng.uniform(size=120) < P**1.5).astype(int)
+LOGITS = rng.normal(size=(150, 3)) * 2
+CODES = (LOGITS + rng.gumbel(size=(150, 3))).argmax(axis=1)
+P3 = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=1, keepdims=True)
+WORDS = np.array(["ant", "bee", "café"])[CODES]
+
+BINARY = [
+    PlattScaling(),
+    TemperatureScaling(input="probability"),
+    BetaCalibration(),
+    BetaCalibration(constraint="monotone"),
+    IsotonicCalibration(),
+    HistogramBinning(n_bins=7, strategy="quantile"),
+    CrossValidated(BetaCalibration(), cv=3, random_state=0),
+]
+MULTICLASS = [
+    (TemperatureScaling(), LOGITS),
+    (VectorScaling(), LOGITS),
+    (DirichletCalibration(lambda_=1e-3), P3),
+    (OneVsRest(IsotonicCalibration()), P3),
+    (CrossValidated(OneVsRest(PlattScaling()), cv=3, random_state=0), P3),
+]
+ALL = [(c, P, Y) for c in BINARY] + [(c, x, WORDS) for c, x in MULTICLASS]
+IDS = [repr(c) for c, _, _ in ALL]
+
+
+@pytest.mark.parametrize(("calibrator", "X", "y"), ALL, ids=IDS)
+def test_a_saved_calibrator_predicts_the_same_doubles(calibrator, X, y, tmp_path):
+    fitted = clone(calibrator).fit(X, y)
+    fitted.save(tmp_path / "c.json")
+    loaded = calibrant.load(tmp_path / "c.json")
+    assert type(loaded) is type(fitted)
+    np.testing.assert_array_equal(loaded.predict_proba(X), fitted.predict_proba(X))
+    np.testing.assert_array_equal(loaded.classes_, fitted.classes_)
+    assert loaded.classes_.dtype == fitted.classes_.dtype
+    assert repr(loaded) == repr(fitted)
+    for name in ("loss_", "converged_", "n_iter_"):
+        if hasattr(fitted, name):
+            assert getattr(loaded, name) == getattr(fitted, name)
+    loaded.save(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "c.json").read_bytes()
+
+
+@pytest.mark.parametrize(("calibrator", "X", "y"), ALL, ids=IDS)
+def test_pickle_and_clone(calibrator, X, y):
+    fitted = clone(calibrator).fit(X, y)
+    copy = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(copy.predict_proba(X), fitted.predict_proba(X))
+    fresh = clone(fitted)
+    assert repr(fresh) == repr(calibrator)
+    with pytest.raises(NotFittedError):
+        fresh.predict_proba(X)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=20, unique=True))
+def test_every_double_survives(tmp_path_factory, p):
+    y = np.arange(len(p)) % 2
+    fitted = IsotonicCalibration().fit(p, y)
+    path = tmp_path_factory.mktemp("doubles") / "c.json"
+    fitted.save(path)
+    np.testing.assert_array_equal(calibrant.load(path).predict_proba(p), fitted.predict_proba(p))
+
+
+def test_the_file_says_what_it_is(tmp_path):
+    PlattScaling().fit(P, Y).save(tmp_path / "c.json")
+    document = json.loads((tmp_path / "c.json").read_text())
+    assert document["format"] == "calibrant"
+    assert document["schema"] == 1
+    assert document["type"] == "PlattScaling"
+
+
+def test_tables_are_saved_too(tmp_path):
+    table = reliability_table(Y, P)
+    table.save(tmp_path / "t.json")
+    loaded = calibrant.load(tmp_path / "t.json")
+    assert loaded.ece() == table.ece()
+    assert loaded.merge(table).to_dict() == table.merge(table).to_dict()
+
+
+def test_an_existing_file_is_kept(tmp_path):
+    path = tmp_path / "c.json"
+    path.write_text("precious")
+    fitted = PlattScaling().fit(P, Y)
+    with pytest.raises(FileExistsError, match=r"c\.json exists already"):
+        fitted.save(path)
+    assert path.read_text() == "precious"
+    fitted.save(path, overwrite=True)
+    assert isinstance(calibrant.load(path), PlattScaling)
+    assert os.listdir(tmp_path) == ["c.json"]
+
+
+def test_a_failed_save_leaves_nothing_behind(tmp_path):
+    fitted = CrossValidated(PlattScaling(), cv=3).fit(P, Y)
+    fitted.set_params(random_state=np.random.default_rng(0))
+    with pytest.raises(ValueError, match="random_state"):
+        fitted.save(tmp_path / "c.json")
+    assert os.listdir(tmp_path) == []
+    with pytest.raises(FileNotFoundError, match="folder .* does not exist"):
+        PlattScaling().fit(P, Y).save(tmp_path / "nowhere" / "c.json")
+    with pytest.raises(NotFittedError):
+        PlattScaling().save(tmp_path / "c.json")
+
+
+def document(tmp_path, **changes):
+    PlattScaling().fit(P, Y).save(tmp_path / "c.json", overwrite=True)
+    content = json.loads((tmp_path / "c.json").read_text())
+    return content | changes
+
+
+BAD_FILES = {
+    "not json": ("hello", "is not a complete JSON file"),
+    "another json": ("[1, 2]", "was not written by calibrant"),
+    "another format": ('{"format": "pickle"}', "was not written by calibrant"),
+    "binary": (b"\xff\xfe\x00", "is not a complete JSON file"),
+    "nan": ('{"format": "calibrant", "schema": 1, "x": NaN}', "NaN is no number"),
+    "newer": ({"schema": 99}, r"schema version 99, newer .*upgrade calibrant"),
+    "no schema": ({"schema": None}, "its schema version is None"),
+    "unknown type": ({"type": "os.system"}, "unknown type 'os.system'.*can read"),
+    "no content": ({"content": {}}, "the entry 'params' is missing"),
+    "content of another type": ({"content": [1]}, "is damaged"),
+    "unknown parameter": (
+        {"content": {"params": {"bogus": 1}, "fitted": {}}}, r"is damaged .*: PlattScaling has the parameters \[\], not \['bogus'\]"
+    ),
+    "object array": (
+        {"content": {"params": {}, "fitted": {
+            "classes_": {"dtype": "O", "array": [0, 1]}}}}, "dtype object are not read"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD_FILES)
+def test_wrong_files(case, tmp_path):
+    text, expected = BAD_FILES[case]
+    if isinstance(text, dict):
+        text = json.dumps(document(tmp_path, **text))
+    path = tmp_path / "wrong.json"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    with pytest.raises(ValueError, match=expected) as error:
+        calibrant.load(path)
+    assert "wrong.json" in str(error.value)
+
+
+def test_truncated_files_at_any_length(tmp_path):
+    PlattScaling().fit(P, Y).save(tmp_path / "c.json")
+    text = (tmp_path / "c.json").read_text().rstrip()
+    for length in range(0, len(text), 37):
+        (tmp_path / "cut.json").write_text(text[:length])
+        with pytest.raises(ValueError, match=r"cut\.json is not a complete JSON file"):
+            calibrant.load(tmp_path / "cut.json")
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        calibrant.load(tmp_path / "none.json")
