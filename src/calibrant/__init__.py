@@ -17,7 +17,8 @@ if TYPE_CHECKING:
         TemperatureScaling,
         VectorScaling,
     )
-    from calibrant.metrics import ReliabilityTable, ace, ece, mce, reliability_table
+    from calibrant.inference import CalibrationTest, calibration_test
+    from calibrant.metrics import ReliabilityTable, ace, ece, mce, mmce, reliability_table, skce
     from calibrant.saving import load
     from calibrant.transforms import inv_logit, logit
 
@@ -25,6 +26,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BetaCalibration",
+    "CalibrationTest",
     "CrossValidated",
     "DirichletCalibration",
     "HistogramBinning",
@@ -35,12 +37,15 @@ __all__ = [
     "TemperatureScaling",
     "VectorScaling",
     "ace",
+    "calibration_test",
     "ece",
     "inv_logit",
     "load",
     "logit",
     "mce",
+    "mmce",
     "reliability_table",
+    "skce",
 ]
 
 _HOMES = {
@@ -48,7 +53,8 @@ _HOMES = {
         "BetaCalibration", "CrossValidated", "DirichletCalibration", "HistogramBinning",
         "IsotonicCalibration", "OneVsRest", "PlattScaling", "TemperatureScaling", "VectorScaling",
     ),
-    "metrics": ("ReliabilityTable", "ace", "ece", "mce", "reliability_table"),
+    "inference": ("CalibrationTest", "calibration_test"),
+    "metrics": ("ReliabilityTable", "ace", "ece", "mce", "mmce", "reliability_table", "skce"),
     "saving": ("load",),
     "transforms": ("inv_logit", "logit"),
 }  # fmt: skip

@@ -39,11 +39,14 @@ class Calibrator(BaseEstimator):
     prediction needs, which are what is saved; and `_fit` and `_predict` over clean arrays.
     """
 
-    _scale: Scale = "probability"
     _state: ClassVar[tuple[str, ...]] = ()
 
     classes_: NDArray[Any]
     n_features_in_: int
+
+    @property
+    def _scale(self) -> Scale:
+        return "probability"
 
     @abstractmethod
     def _fit(

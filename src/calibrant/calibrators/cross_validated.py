@@ -115,13 +115,11 @@ class CrossValidated(Calibrator):
         inputs.check_lengths(X=scores, y=codes)
         weight = inputs.as_weights(sample_weight, len(codes))
         splits = self._splits(scores, codes, classes)
-        self.fold_id_ = _fold_ids(splits, len(codes))
+        fold_id = _fold_ids(splits, len(codes))
         y = classes[codes]
-        self.calibrator_ = clone(self.base).fit(rows, y, sample_weight=weight, labels=classes)
-        self.classes_ = classes
-        self.n_features_in_ = self.calibrator_.n_features_in_
-        self.calibrators_ = []
-        self.oof_predictions_ = np.empty(scores.shape)
+        final = clone(self.base).fit(rows, y, sample_weight=weight, labels=classes)
+        calibrators = []
+        predictions = np.empty(scores.shape)
         for fold, (train, test) in enumerate(splits):
             calibrator = clone(self.base)
             held_in = None if weight is None else weight[train]
@@ -129,8 +127,14 @@ class CrossValidated(Calibrator):
                 calibrator.fit(rows[train], y[train], sample_weight=held_in, labels=classes)
             except ValueError as error:
                 raise ValueError(f"the training rows of fold {fold}: {error}") from error
-            self.oof_predictions_[test] = calibrator.predict_proba(rows[test])
-            self.calibrators_.append(calibrator)
+            predictions[test] = calibrator.predict_proba(rows[test])
+            calibrators.append(calibrator)
+        self.classes_ = classes
+        self.n_features_in_ = final.n_features_in_
+        self.calibrator_ = final
+        self.calibrators_ = calibrators
+        self.oof_predictions_ = predictions
+        self.fold_id_ = fold_id
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -138,12 +142,13 @@ class CrossValidated(Calibrator):
         return self.calibrator_.predict_proba(X)
 
     def to_dict(self) -> dict[str, Any]:
-        if not isinstance(self.cv, Integral) or isinstance(self.random_state, np.random.Generator):
-            raise ValueError(
-                f"cv={self.cv!r} with random_state={self.random_state!r} cannot be saved as JSON, "
-                "which holds integers only: save the attribute calibrator_ instead, which predicts "
-                "the same."
-            )
+        for name in ("cv", "random_state"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, Integral):
+                raise ValueError(
+                    f"{name} is a {type(value).__name__}, which cannot be saved as JSON: save the "
+                    "attribute calibrator_ instead, which predicts the same."
+                )
         return super().to_dict()
 
     def _splits(

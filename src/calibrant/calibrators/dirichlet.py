@@ -30,6 +30,8 @@ _GRID = (0.0, 1e-4, 1e-3, 1e-2, 1e-1)
 _FALLBACK = 1e-3
 _MAX_FOLDS = 3
 _LOSS_CLIP = 1e-15
+# Held-out losses that are this close differ by rounding only.
+_TIE = 1e-10
 # Up to this many parameters the Hessian itself is cheaper than products with it.
 _EXACT_SIZE = 160
 
@@ -237,7 +239,7 @@ def _select_lambda(
             )
             start = optimum.theta
             losses[i] += _log_loss(start, values[test > 0], codes[test > 0], test[test > 0])
-    return _GRID[int(losses.argmin())]
+    return _GRID[int(np.argmax(losses <= losses.min() + _TIE))]
 
 
 def _held_out_shares(

@@ -80,7 +80,7 @@ class OneVsRest(MulticlassCalibrator):
         self.base = base
 
     @property
-    def _scale(self) -> Scale:  # type: ignore[override]
+    def _scale(self) -> Scale:
         return "score" if self.base._scale == "score" else "column"
 
     def _read(self, X: Any) -> FloatArray:

@@ -16,6 +16,7 @@ from calibrant.calibrators.softmax_regression import (
     row_blocks,
 )
 
+_EPS = float(np.finfo(np.float64).eps)
 _MAX_ITERATIONS = 100
 # Logits that a step moves by less than this are at their optimum up to the square of it.
 _STILL = 1e-7
@@ -43,7 +44,7 @@ def minimise(objective: SoftmaxObjective, start: Matrix, direction: Direction) -
     the loss or the gradient: where classes can be separated both of these tend to a limit, but the
     logits go on growing by a constant for ever, and no finite optimum exists.
     """
-    theta = objective.centre(start)
+    theta = _tempered(objective, objective.centre(start))
     loss, gradient = objective.evaluate(theta)
     for iteration in range(1, _MAX_ITERATIONS + 1):
         step = objective.centre(direction(gradient))
@@ -65,6 +66,17 @@ def minimise(objective: SoftmaxObjective, start: Matrix, direction: Direction) -
         if change <= _STILL:
             return Optimum(theta, loss, True, iteration)
     return Optimum(theta, loss, False, _MAX_ITERATIONS)
+
+
+def _tempered(objective: SoftmaxObjective, theta: Matrix) -> Matrix:
+    """The start, halved while that lowers the loss: where q is all 0 and 1, Newton gets lost."""
+    loss, _ = objective.evaluate(theta)
+    for _ in range(10):
+        halved, _ = objective.evaluate(theta / 2.0)
+        if halved > loss * 0.999:
+            break
+        theta, loss = theta / 2.0, halved
+    return theta
 
 
 def exact_direction(objective: SoftmaxObjective) -> Direction:
@@ -94,7 +106,7 @@ class ConjugateGradients:
         for rows in row_blocks(*features.values.shape):
             values = features.values[rows]
             gram += (values * objective.weight[rows][:, None]).T @ values
-        self._gram_values, self._gram_vectors = eigh(gram, check_finite=False)
+        self._gram = eigh(gram, check_finite=False)
 
     def __call__(self, gradient: Matrix) -> Matrix:
         precondition = self._preconditioner()
@@ -125,11 +137,15 @@ class ConjugateGradients:
 
     def _preconditioner(self) -> Callable[[Matrix], Matrix]:
         spread, own = self._spreads()
-        values, left = eigh(spread, check_finite=False)
-        right = self._gram_vectors
-        curvature = np.outer(values, self._gram_values)
-        floor = 1e-12 * curvature.max()
-        inverse = 1.0 / (np.maximum(curvature, floor) + 2.0 * self.objective.ridge.max())
+        left_values, left = eigh(spread, check_finite=False)
+        right_values, right = self._gram
+        curvature = np.outer(left_values, right_values)
+        floor = 4.0 * _EPS * curvature.max()
+        ridge = 2.0 * float(self.objective.ridge.max())
+        inverse = 1.0 / (np.maximum(curvature, floor) + ridge)
+        if ridge == 0.0:
+            # Rounding must not move what the data say nothing about.
+            inverse[:, right_values < len(own) * _EPS * right_values.max()] = 0.0
         solve_own = factored(own)
 
         def precondition(residual: Matrix) -> Matrix:
@@ -162,7 +178,7 @@ def factored(matrix: Matrix) -> Callable[[NDArray[np.float64]], NDArray[np.float
     matrix /= scale[:, None]
     # The jitter makes flat directions definite. What it lets into them is removed by the gauge, or
     # does not matter; elsewhere the next Newton step corrects it.
-    jitter = len(scale) * np.finfo(np.float64).eps
+    jitter = len(scale) * _EPS
     while True:
         matrix[np.diag_indices(len(scale))] += jitter
         try:

@@ -1,5 +1,11 @@
-"""How sure are we? Tests of calibration."""
+"""How sure are we? Tests of calibration, and intervals of its metrics."""
 
 from calibrant.inference.calibration_test import CalibrationTest, calibration_test
+from calibrant.inference.confidence_interval import ConfidenceInterval, confidence_interval
 
-__all__ = ["CalibrationTest", "calibration_test"]
+__all__ = [
+    "CalibrationTest",
+    "ConfidenceInterval",
+    "calibration_test",
+    "confidence_interval",
+]

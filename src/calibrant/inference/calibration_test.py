@@ -61,12 +61,12 @@ class CalibrationTest:
     def interpretation(self) -> str:
         """What the p-value means, in words."""
         found = next((words for most, words in _EVIDENCE if self.pvalue <= most), "no evidence")
-        sentence = f"{found.capitalize()} of miscalibration at n = {self.n} (p = {self.pvalue:.3g})."
+        sentence = f"{found.capitalize()} of miscalibration at n = {self.n}"
         if found == "no evidence":
-            return f"{sentence} That does not prove calibration: a larger sample may show more."
+            return f"{sentence}; that is no proof of calibration, more rows may show more."
         if self.n_resamples is not None and self.pvalue * (self.n_resamples + 1) < 1.5:
-            return f"{sentence} No p-value of {self.n_resamples} resamples can be smaller."
-        return sentence
+            return f"{sentence}; no p-value of {self.n_resamples} resamples can be smaller."
+        return f"{sentence}."
 
     def to_dict(self) -> dict[str, Any]:
         """The attributes, and `interpretation`, as plain values."""
@@ -188,13 +188,18 @@ def calibration_test(
     >>> p = rng.uniform(size=300)
     >>> y = rng.uniform(size=300) < p**2
     >>> calibration_test(y, p, random_state=0)
+    Kernel calibration test (wild bootstrap, 999 resamples)
+      hypothesis: the probabilities are calibrated
+      n = 300, bandwidth = 0.2
+      SKCE (uq) = 0.01219, p-value = 0.001
+    Very strong evidence of miscalibration at n = 300; no p-value of 999 resamples can be smaller.
     """
     if method not in _METHODS:
         raise ValueError(f"method must be 'bootstrap' or 'asymptotic', got {method!r}.")
     if kind == "classwise":
         raise ValueError(
-            "kind='classwise' has no test: the mean of the kernel errors of the classes has no known "
-            "distribution under calibration. Test 'canonical' or 'confidence', or each class "
+            "kind='classwise' has no test: the mean of the kernel errors of the classes has no "
+            "known distribution under calibration. Test 'canonical' or 'confidence', or each class "
             "against the rest, as two classes, with a correction for testing several times."
         )
     if not isinstance(n_resamples, Integral) or isinstance(n_resamples, bool) or n_resamples < 1:
@@ -252,8 +257,8 @@ def _warn_if_sorted(data: Predictions) -> None:
     by_outcome = _is_sorted(data.target)
     if by_outcome or any(map(_is_sorted, columns)):
         warnings.warn(
-            f"the rows are sorted by {'outcome' if by_outcome else 'prediction'}, so that the pairs "
-            "(1, 2), (3, 4), ... of method='asymptotic' are not independent draws: pass "
+            f"the rows are sorted by {'outcome' if by_outcome else 'prediction'}, so that the "
+            "pairs (1, 2), (3, 4), ... of method='asymptotic' are not independent draws: pass "
             "shuffle=True.",
             stacklevel=3,
         )

@@ -13,8 +13,7 @@ replicate Q = sum w_i w_j h_ij (all i, j), L = sum w_i a_i and S = sum w_i:
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,14 +45,15 @@ def wild_bootstrap(
 ) -> WildBootstrap:
     """Replicates of unweighted terms of at least two rows."""
     seed = tuple(rng.integers(0, 2**32, size=4).tolist())
-    resample = _scalar if isinstance(terms, ScalarTerms) else _vector
-    return resample(terms, n_resamples, seed, progress)  # type: ignore[arg-type]
+    if isinstance(terms, ScalarTerms):
+        return _scalar(terms, n_resamples, seed, progress)
+    return _vector(terms, n_resamples, seed, progress)
 
 
 def _scalar(
     terms: ScalarTerms, n_resamples: int, seed: tuple[int, ...], progress: Progress | None
 ) -> WildBootstrap:
-    """Time O(n log n + n B); groups of replicates run abreast, each with random words of its own."""
+    """Time O(n log n + n B); N_ABREAST replicates run abreast, with random words of their own."""
     from calibrant.kernels import laplace
 
     n = len(terms)

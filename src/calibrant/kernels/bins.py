@@ -18,14 +18,18 @@ from calibrant.kernels.exact_sums import add_exactly
 # A power of two, so that N_CELLS * p is exact.
 N_CELLS = 1024
 
+# Indices are unsigned: numba then need not allow for one from the end, which halves the time.
+ONE = np.uint64(1)
+
 # What is summed in a bin of weighted rows; without weights only PROB.
 PROB, WEIGHT, TRUE = 0, 1, 2
+N_WEIGHTED_SUMS = 3
 
 
-def bin_grid(edges: tuple[NDArray[np.float64], ...]) -> NDArray[np.int32]:
+def bin_grid(edges: tuple[NDArray[np.float64], ...]) -> NDArray[np.uint32]:
     """The look-up grid of panels with these edges, (n_panels, N_CELLS + 2)."""
     cells = np.arange(N_CELLS + 2) / N_CELLS
-    grid = np.empty((len(edges), N_CELLS + 2), dtype=np.int32)
+    grid = np.empty((len(edges), N_CELLS + 2), dtype=np.uint32)
     offset = 0
     for row, panel_edges in zip(grid, edges, strict=True):
         n_bins = len(panel_edges) - 1
@@ -38,15 +42,15 @@ def bin_grid(edges: tuple[NDArray[np.float64], ...]) -> NDArray[np.int32]:
 @kernel
 def bin_of(p: Any, lower: Any, cells: Any) -> Any:
     """The last bin of a panel with lower edge <= p."""
-    cell = int(p * N_CELLS)
-    first = cells[cell]
-    last = cells[cell + 1]
+    cell = np.uint64(p * N_CELLS)
+    first = np.uint64(cells[cell])
+    last = np.uint64(cells[cell + ONE])
     while first < last:
-        middle = (first + last + 1) >> 1
+        middle = (first + last + ONE) >> ONE
         if p >= lower[middle]:
             first = middle
         else:
-            last = middle - 1
+            last = middle - ONE
     return first
 
 
@@ -58,21 +62,21 @@ def add_row(
     count[b] += 1
     if weight is None:
         true[b] += hit
-        add_exactly(sums[b, PROB], p)
+        add_exactly(sums, b, PROB, p)
     else:
-        add_exactly(sums[b, PROB], weight[i] * p)
-        add_exactly(sums[b, WEIGHT], weight[i])
+        add_exactly(sums, b, PROB, weight[i] * p)
+        add_exactly(sums, b, WEIGHT, weight[i])
         if hit:
-            add_exactly(sums[b, TRUE], weight[i])
+            add_exactly(sums, b, TRUE, weight[i])
 
 
 @kernel
 def add_columns(
     prob: Any, target: Any, weight: Any, codes: Any, lower: Any, grid: Any,
-    start: Any, stop: Any, count: Any, true: Any, sums: Any,
+    count: Any, true: Any, sums: Any,
 ) -> None:  # fmt: skip
     """Panel k holds column k of `prob` (n, K) against the event target == codes[k]."""
-    for i in range(start, stop):
+    for i in range(len(target)):
         if weight is not None and weight[i] == 0.0:
             continue
         for k in range(prob.shape[1]):
@@ -84,10 +88,10 @@ def add_columns(
 @kernel
 def add_top_label(
     prob: Any, target: Any, weight: Any, lower: Any, grid: Any,
-    start: Any, stop: Any, count: Any, true: Any, sums: Any,
+    count: Any, true: Any, sums: Any,
 ) -> None:  # fmt: skip
     """The one panel holds the largest entry of each row of `prob` (n, K), the first one if tied."""
-    for i in range(start, stop):
+    for i in range(len(target)):
         if weight is not None and weight[i] == 0.0:
             continue
         top = 0

@@ -1,8 +1,8 @@
 """Sums over all pairs of rows of exp(-||p_i - p_j|| / h) <e_i, e_j>, for rows p on the simplex.
 
 Pairs are visited in strips of WIDTH columns j, against all rows i < j, STEP rows at a time; nothing
-of the size n x n is held. Distances are sums of squared differences: a matrix product would be no
-faster, and would lose the distances of nearly equal rows to cancellation.
+of the size n x n is held. Distances are sums of squared differences, since those from a matrix
+product would lose the distances of nearly equal rows to cancellation.
 
 Signs w of wild-bootstrap replicates are bits, STEP rows to a word. Sums with signs are looked up:
 four rows have only sixteen signed sums, which all replicates share.
@@ -155,7 +155,9 @@ def add_signed_values(values: Any, signs: Any, totals: Any) -> None:
 
 
 @kernel
-def count_distances(prob: Any, weight: Any, first: Any, prefix: Any, shift: Any, counts: Any) -> None:
+def count_distances(
+    prob: Any, weight: Any, first: Any, prefix: Any, shift: Any, counts: Any
+) -> None:
     """Count the pairs of a strip by 16 bits of their distance, those above `shift`.
 
     Of pairs only those whose bits above these 16 equal `prefix`.

@@ -31,26 +31,25 @@ def count_bins(
 
     lower = np.concatenate([panel[:-1] for panel in edges])
     grid = bins.bin_grid(edges)
-    weight = data.weight
-    largest = 1.0 if weight is None else max(1.0, float(weight.max()))
-    shape = (len(lower), 1 if weight is None else 3, exact_sums.n_digits(largest))
+    n_sums = 1 if data.weight is None else bins.N_WEIGHTED_SUMS
+    largest = 1.0 if data.weight is None else max(1.0, float(data.weight.max()))
+    n_digits = exact_sums.n_digits(largest)
 
     def count_rows(start: int, stop: int) -> _Part:
         count, true = np.zeros((2, len(lower)), dtype=np.int64)
-        sums = np.zeros(shape, dtype=np.int64)
-        rows = (start, stop, count, true, sums)
+        sums = np.zeros((len(lower), n_sums, n_digits), dtype=np.int64)
+        prob, target = data.prob[start:stop], data.target[start:stop]
+        weight = None if data.weight is None else data.weight[start:stop]
         if kind == "confidence":
-            bins.add_top_label(data.prob, data.target, weight, lower, grid, *rows)
+            bins.add_top_label(prob, target, weight, lower, grid, count, true, sums)
         else:
-            columns = data.prob[:, np.newaxis] if data.binary else data.prob
+            columns = prob[:, np.newaxis] if data.binary else prob
             codes = np.array([1]) if data.binary else np.arange(columns.shape[1])
-            bins.add_columns(columns, data.target, weight, codes, lower, grid, *rows)
-        prob = exact_sums.whole_numbers(sums[:, bins.PROB])
+            bins.add_columns(columns, target, weight, codes, lower, grid, count, true, sums)
+        whole = [tuple(exact_sums.whole_numbers(sums[:, which])) for which in range(n_sums)]
         if weight is None:
-            return count, ExactSums(_counts(count), tuple(prob), _counts(true))
-        weights = exact_sums.whole_numbers(sums[:, bins.WEIGHT])
-        trues = exact_sums.whole_numbers(sums[:, bins.TRUE])
-        return count, ExactSums(tuple(weights), tuple(prob), tuple(trues))
+            return count, ExactSums(_counts(count), whole[bins.PROB], _counts(true))
+        return count, ExactSums(whole[bins.WEIGHT], whole[bins.PROB], whole[bins.TRUE])
 
     return _over_rows(count_rows, data.prob, exact_sums.MAX_TERMS)
 

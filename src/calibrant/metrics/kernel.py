@@ -96,9 +96,9 @@ def skce(
     >>> from calibrant import skce
     >>> y, p = [0, 1, 1, 0, 1, 0], [0.1, 0.7, 0.9, 0.4, 0.6, 0.2]
     >>> round(skce(y, p), 6)
-    -0.016239
+    0.0022
     >>> round(skce(y, p, estimator="biased"), 6)
-    0.011801
+    0.014889
     """
     if estimator not in _ESTIMATORS:
         raise ValueError(f"estimator must be 'uq', 'ul' or 'biased', got {estimator!r}.")
@@ -155,7 +155,7 @@ def mmce(
     --------
     >>> from calibrant import mmce
     >>> round(mmce([0, 1, 1, 0, 1, 0], [0.1, 0.7, 0.9, 0.4, 0.6, 0.2]), 6)
-    0.108634
+    0.122019
     """
     squared = skce(
         y_true,
@@ -180,10 +180,13 @@ def _biased(terms: KernelTerms) -> float:
 def _unbiased(terms: KernelTerms) -> float:
     total = _total_weight(terms)
     if total <= 1.0:
-        what = "row" if terms.weight is None else "total weight"
+        if terms.weight is None:
+            raise ValueError(
+                "estimator='uq' averages over pairs of rows, but there is one row only."
+            )
         raise ValueError(
-            f"estimator='uq' averages over pairs of rows, but there is a {what} of {total:g} only: "
-            "weights count repeated rows and must sum to more than 1."
+            "estimator='uq' averages over pairs of rows, so that sample_weight, which counts "
+            f"repeated rows, must sum to more than 1: the sum is {total:g}."
         )
     sums = terms.sums()
     return (sums.between + (sums.squared - sums.single)) / (total * (total - 1.0))
@@ -192,8 +195,8 @@ def _unbiased(terms: KernelTerms) -> float:
 def _unbiased_linear(terms: KernelTerms) -> float:
     if terms.weight is not None:
         raise ValueError(
-            "estimator='ul' pairs each row with its neighbour, and a pair of rows of unequal weight "
-            "stands for no number of pairs: leave sample_weight out, or take 'uq' or 'biased'."
+            "estimator='ul' pairs each row with its neighbour, and rows of unequal weight make no "
+            "whole pairs: leave sample_weight out, or take 'uq' or 'biased'."
         )
     if len(terms) < 2:
         raise ValueError("estimator='ul' averages over pairs of rows, but there is one row only.")

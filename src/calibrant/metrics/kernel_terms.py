@@ -115,9 +115,7 @@ class VectorTerms:
 KernelTerms = ScalarTerms | VectorTerms
 
 
-def kernel_terms(
-    data: Predictions, kind: str, bandwidth: float | str
-) -> Iterator[KernelTerms]:
+def kernel_terms(data: Predictions, kind: str, bandwidth: float | str) -> Iterator[KernelTerms]:
     """The terms whose statistic is wanted; where they are several, the mean of their statistics.
 
     They are one for two classes, whatever the kind.

@@ -44,8 +44,8 @@ def median_distance(prob: FloatArray, weight: NDArray[np.float64] | None) -> flo
 def _copies(weight: NDArray[np.float64]) -> NDArray[np.int64]:
     if (weight != np.floor(weight)).any() or weight.sum() >= _MOST_ROWS:
         raise ValueError(
-            "bandwidth='median' counts pairs of rows, so that sample_weight must hold whole numbers "
-            f"that sum to less than {_MOST_ROWS}: pass a number as bandwidth instead."
+            "bandwidth='median' counts pairs of rows, so that sample_weight must hold whole "
+            f"numbers that sum to less than {_MOST_ROWS}: pass a number as bandwidth instead."
         )
     return weight.astype(np.int64)
 
@@ -107,7 +107,7 @@ def _simplex_quantile(
     distance = _double(prefix)
     if rank < counts[digit]:
         return distance, distance
-    return distance, min(in_order(partial(next_distance, distance), pieces))
+    return distance, float(min(in_order(partial(next_distance, distance), pieces)))
 
 
 def _double(bits: int) -> Any:
