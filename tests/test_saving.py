@@ -151,7 +151,8 @@ BAD_FILES = {
     "no content": ({"content": {}}, "the entry 'params' is missing"),
     "content of another type": ({"content": [1]}, "is damaged"),
     "unknown parameter": (
-        {"content": {"params": {"bogus": 1}, "fitted": {}}}, r"is damaged .*: PlattScaling has the parameters \[\], not \['bogus'\]"
+        {"content": {"params": {"bogus": 1}, "fitted": {}}},
+        r"PlattScaling has the parameters \[\], not \['bogus'\]",
     ),
     "object array": (
         {"content": {"params": {}, "fitted": {

@@ -17,7 +17,12 @@ if TYPE_CHECKING:
         TemperatureScaling,
         VectorScaling,
     )
-    from calibrant.inference import CalibrationTest, calibration_test
+    from calibrant.inference import (
+        CalibrationTest,
+        ConfidenceInterval,
+        calibration_test,
+        confidence_interval,
+    )
     from calibrant.metrics import ReliabilityTable, ace, ece, mce, mmce, reliability_table, skce
     from calibrant.saving import load
     from calibrant.transforms import inv_logit, logit
@@ -27,6 +32,7 @@ __version__ = "0.1.0"
 __all__ = [
     "BetaCalibration",
     "CalibrationTest",
+    "ConfidenceInterval",
     "CrossValidated",
     "DirichletCalibration",
     "HistogramBinning",
@@ -38,6 +44,7 @@ __all__ = [
     "VectorScaling",
     "ace",
     "calibration_test",
+    "confidence_interval",
     "ece",
     "inv_logit",
     "load",
@@ -53,7 +60,9 @@ _HOMES = {
         "BetaCalibration", "CrossValidated", "DirichletCalibration", "HistogramBinning",
         "IsotonicCalibration", "OneVsRest", "PlattScaling", "TemperatureScaling", "VectorScaling",
     ),
-    "inference": ("CalibrationTest", "calibration_test"),
+    "inference": (
+        "CalibrationTest", "ConfidenceInterval", "calibration_test", "confidence_interval",
+    ),
     "metrics": ("ReliabilityTable", "ace", "ece", "mce", "mmce", "reliability_table", "skce"),
     "saving": ("load",),
     "transforms": ("inv_logit", "logit"),

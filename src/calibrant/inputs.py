@@ -68,7 +68,7 @@ def check_predictions(
     names = column_names(y_prob)
     if prob.ndim == 1 or prob.shape[1] == 2:
         target, classes, column = binary_target(y, labels, pos_label, names, vector=prob.ndim == 1)
-        positive = prob if prob.ndim == 1 else np.ascontiguousarray(prob[:, column])
+        positive = prob if prob.ndim == 1 else prob[:, column]
         return Predictions(positive, target, weight, classes)
     if pos_label is not None:
         raise ValueError(

@@ -56,7 +56,8 @@ def binary_target(
             raise ValueError(f"pos_label={pos_label!r} is not among the labels {_shown(classes)}.")
         column = int(matches[0])
     positive = y == classes[column]
-    _check_known(y, classes, positive | (y == classes[1 - column]), "y_true")
+    if labels is not None:
+        _check_known(y, classes, positive | (y == classes[1 - column]), "y_true")
     return positive.view(np.uint8), classes[[1 - column, column]], column
 
 
@@ -87,7 +88,7 @@ def labels_array(y: Any, name: str, probabilities: str | None = None) -> NDArray
         raise ValueError(f"{name} is empty: at least one row is needed.")
     if array.dtype.kind == "O":
         array = _of_one_type(array, name)
-    if array.dtype.kind not in "biufUS":
+    if array.dtype.kind not in "biufU":
         raise ValueError(
             f"{name} has dtype {array.dtype}: labels are whole numbers, text or booleans."
         )
@@ -185,7 +186,8 @@ def _distinct(y: NDArray[Any]) -> NDArray[Any]:
     if y.dtype.kind in "biu":
         low, high = int(y.min()), int(y.max())
         if high - low < _NARROW:
-            present = [v for v in range(low, high + 1) if bool((y == v).any())]
+            between = (v for v in range(low + 1, high) if bool((y == v).any()))
+            present = sorted({low, *between, high})
             return np.array(present, dtype=y.dtype)
     return np.unique(y)
 

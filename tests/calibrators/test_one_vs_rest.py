@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -68,6 +66,8 @@ def base_of(case):
     return BASES[case["method"]]
 
 
+# Some classes have no finite optimum (beta), or one at the bound (temperature): that is warned of.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", FILES)
 def test_reference(reference, name):
     content = reference(name)
@@ -77,13 +77,10 @@ def test_reference(reference, name):
         logits = case["input"] == "ovr_logits"
         X = inputs["ovr_logits"] if logits else inputs["p"]
         X_new = inputs["ovr_logits_new"] if logits else inputs["ovr_new"]
-        if not case.get("assert_values", True):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                fitted = OneVsRest(base_of(case)).fit(X, inputs["y"])
-            assert_distributions(fitted.predict_proba(X_new))
-            continue
         fitted = OneVsRest(base_of(case)).fit(X, inputs["y"])
+        assert_distributions(fitted.predict_proba(X_new))
+        if not case.get("assert_values", True):
+            continue
         atol = 1e-12 if case["method"] in BINNING else 2e-6
         assert_packed(fitted.predict_proba(X), case["pred_train"], atol)
         predicted = fitted.predict_proba(X_new)

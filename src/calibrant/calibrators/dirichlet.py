@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,8 @@ class DirichletCalibration(MulticlassCalibrator):
     -----
     ConvergenceWarning
         If `converged_` is false; the predictions are valid probabilities all the same.
+    UserWarning
+        If all rows of X are equal: the prediction is constant.
 
     See Also
     --------
@@ -119,15 +122,18 @@ class DirichletCalibration(MulticlassCalibrator):
     Examples
     --------
     >>> from calibrant import DirichletCalibration
-    >>> prob = [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.1, 0.7], [0.6, 0.1, 0.3],
+    >>> prob = [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.1, 0.7], [0.8, 0.1, 0.1],
     ...         [0.3, 0.4, 0.3], [0.1, 0.2, 0.7], [0.5, 0.3, 0.2], [0.2, 0.6, 0.2]]
     >>> y = ["ant", "bee", "cat", "ant", "bee", "ant", "bee", "cat"]
-    >>> fitted = DirichletCalibration(lambda_=0.01).fit(prob, y)
-    >>> fitted.predict_proba([[0.6, 0.3, 0.1]]).round(3)
-    array([[0.471, 0.492, 0.037]])
+    >>> fitted = DirichletCalibration(lambda_=0.1).fit(prob, y)
+    >>> fitted.weight_.round(2)
+    array([[ 0.68, -0.17,  0.18],
+           [ 0.02,  1.23, -0.18],
+           [-0.02,  0.17,  0.88]])
+    >>> fitted.predict_proba([[0.9, 0.05, 0.05]]).round(3)
+    array([[0.899, 0.054, 0.047]])
     """
 
-    _scale = "probability"
     _state = ("weight_", "bias_", "selected_lambda_", "loss_", "converged_", "n_iter_")
 
     weight_: NDArray[np.float64]
@@ -145,6 +151,7 @@ class DirichletCalibration(MulticlassCalibrator):
         self, scores: FloatArray, codes: NDArray[np.intp], weight: NDArray[np.float64] | None
     ) -> None:
         self._check_parameters()
+        self._warn_constant(scores)
         features = _log_features(scores, self.eps)
         if self.lambda_ is None:
             self.selected_lambda_ = _select_lambda(features, codes, weight)
@@ -174,11 +181,12 @@ class DirichletCalibration(MulticlassCalibrator):
         return prob
 
     def _check_parameters(self) -> None:
-        if self.lambda_ is not None and not 0.0 <= self.lambda_ < np.inf:
+        strength = self.lambda_
+        if strength is not None and not (isinstance(strength, Real) and 0.0 <= strength < np.inf):
             raise ValueError(
                 f"lambda_ must be None or a finite number of at least 0, got {self.lambda_!r}."
             )
-        if not 0.0 < self.eps < 0.5:
+        if not (isinstance(self.eps, Real) and 0.0 < self.eps < 0.5):
             raise ValueError(f"eps must be a number in (0, 0.5), got {self.eps!r}.")
 
 
@@ -230,15 +238,14 @@ def _select_lambda(
     mass = np.ones(n) if weight is None else weight
     losses = np.zeros(len(_GRID))
     for share in _held_out_shares(codes, copies, n_folds):
-        train, test = mass * (1.0 - share), mass * share
+        train, test = share < 1.0, share > 0.0
+        kept = values[train], codes[train], (mass * (1.0 - share))[train]
+        held_out = values[test], codes[test], (mass * share)[test]
         start = None
         # From the strongest penalty on, each fit starts at the one before.
         for i in reversed(range(len(_GRID))):
-            optimum = _optimum(
-                values[train > 0], codes[train > 0], train[train > 0], _GRID[i], start
-            )
-            start = optimum.theta
-            losses[i] += _log_loss(start, values[test > 0], codes[test > 0], test[test > 0])
+            start = _optimum(*kept, _GRID[i], start).theta
+            losses[i] += _log_loss(start, *held_out)
     return _GRID[int(np.argmax(losses <= losses.min() + _TIE))]
 
 

@@ -57,8 +57,8 @@ def read_logits(scores: FloatArray, input: str, *, warn: bool = True) -> NDArray
         )
     if warn and values.ndim == 1 and values.min() >= 0 and values.max() <= 1:
         warnings.warn(
-            "X is read as logits, but all its values lie in [0, 1]: use input='probability' if they "
-            "are probabilities.",
+            "X is read as logits, but all its values lie in [0, 1]: use input='probability' if "
+            "they are probabilities.",
             UserWarning,
             stacklevel=4,
         )

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
+
+import numpy as np
+
 from calibrant.calibrators.base import Calibrator
 from calibrant.inputs import FloatArray
 
@@ -17,3 +21,12 @@ class MulticlassCalibrator(Calibrator):
                 "PlattScaling."
             )
         return scores
+
+    def _warn_constant(self, scores: FloatArray) -> None:
+        if np.array_equal(scores.min(axis=0), scores.max(axis=0)):
+            warnings.warn(
+                f"all rows of X are equal: {type(self).__name__} can learn no more from them than "
+                "the frequencies of the classes.",
+                UserWarning,
+                stacklevel=4,
+            )

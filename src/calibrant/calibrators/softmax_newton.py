@@ -20,6 +20,8 @@ _EPS = float(np.finfo(np.float64).eps)
 _MAX_ITERATIONS = 100
 # Logits that a step moves by less than this are at their optimum up to the square of it.
 _STILL = 1e-7
+# An unpenalised loss below this leaves no row on the wrong side, so that larger logits are better.
+_SEPARATED = 1e-9
 # A step that promises less than this changes no digit of the loss.
 _NO_GAIN = 1e-15
 
@@ -63,6 +65,8 @@ def minimise(objective: SoftmaxObjective, start: Matrix, direction: Direction) -
             if size < 1e-10:
                 return Optimum(theta, loss, False, iteration)
         theta, loss, gradient = candidate, new_loss, new_gradient
+        if loss < _SEPARATED and not objective.ridge.any():
+            return Optimum(theta, loss, False, iteration)
         if change <= _STILL:
             return Optimum(theta, loss, True, iteration)
     return Optimum(theta, loss, False, _MAX_ITERATIONS)
@@ -71,12 +75,11 @@ def minimise(objective: SoftmaxObjective, start: Matrix, direction: Direction) -
 def _tempered(objective: SoftmaxObjective, theta: Matrix) -> Matrix:
     """The start, halved while that lowers the loss: where q is all 0 and 1, Newton gets lost."""
     loss, _ = objective.evaluate(theta)
-    for _ in range(10):
+    while True:
         halved, _ = objective.evaluate(theta / 2.0)
         if halved > loss * 0.999:
-            break
+            return theta
         theta, loss = theta / 2.0, halved
-    return theta
 
 
 def exact_direction(objective: SoftmaxObjective) -> Direction:
@@ -117,7 +120,7 @@ class ConjugateGradients:
         conjugate = z
         norm = float((residual * z).sum())
         # Inexact far from the optimum, ever more exact on the way: superlinear convergence.
-        target = norm * min(0.1, max(np.sqrt(max(norm, 0.0)), 1e-3)) ** 2
+        target = norm * min(0.1, max(np.sqrt(max(norm, 0.0)), 1e-4)) ** 2
         for inner in range(self._max_inner):
             product = self.objective.product(conjugate)
             curvature = float((conjugate * product).sum())

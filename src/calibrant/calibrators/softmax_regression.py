@@ -42,7 +42,7 @@ class Features(Protocol):
         """(m, K, P) features of each class times the scale (m, K) of the class."""
 
     def outer(self, expanded: Matrix, scale: NDArray[np.float64], rows: slice) -> Matrix:
-        """(K, P, P) sums over the rows of `expanded` times feature times the scale (m,) of the row."""
+        """(K, P, P) sums over the rows of `expanded` times feature times the row's scale (m,)."""
 
 
 class SharedFeatures:
@@ -135,7 +135,8 @@ class SoftmaxObjective:
     def centre(self, theta: Matrix) -> Matrix:
         """The equivalent parameters that satisfy the gauge."""
         excess = (self.gauge * theta).sum(axis=0) / np.maximum(self.gauge.sum(axis=0), 1.0)
-        return theta - excess
+        centred: Matrix = theta - excess
+        return centred
 
     def evaluate(self, theta: Matrix) -> tuple[float, Matrix]:
         """Loss and gradient (K, P); `product` and `hessian` are taken at this point from now on."""
@@ -185,9 +186,7 @@ class SoftmaxObjective:
 
     def largest_change(self, direction: Matrix) -> float:
         """How far a step along `direction` moves a logit of a row against the row's mean logit."""
-        return max(
-            float(np.abs(self._change(direction, rows)).max()) for rows in self._blocks()
-        )
+        return max(float(np.abs(self._change(direction, rows)).max()) for rows in self._blocks())
 
     def _change(self, direction: Matrix, rows: slice) -> Matrix:
         change = self.features.logits(direction, rows)

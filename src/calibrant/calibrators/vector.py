@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -61,6 +59,8 @@ class VectorScaling(MulticlassCalibrator):
     -----
     ConvergenceWarning
         If `converged_` is false; the predictions are valid probabilities all the same.
+    UserWarning
+        If all rows of X are equal: the prediction is constant.
 
     See Also
     --------
@@ -84,9 +84,9 @@ class VectorScaling(MulticlassCalibrator):
     >>> y = ["ant", "bee", "bee", "ant", "cat", "bee", "cat"]
     >>> fitted = VectorScaling().fit(logits, y)
     >>> fitted.scale_.round(3)
-    array([1.071, 0.387, 0.834])
+    array([1.172, 0.071, 1.269])
     >>> fitted.predict_proba([[2, 1, 0]]).round(3)
-    array([[0.616, 0.315, 0.069]])
+    array([[0.466, 0.509, 0.026]])
     """
 
     _state = ("scale_", "bias_", "loss_", "converged_", "n_iter_")
@@ -101,22 +101,22 @@ class VectorScaling(MulticlassCalibrator):
     n_iter_: int
 
     @property
-    def _scale(self) -> Scale:  # type: ignore[override]
+    def _scale(self) -> Scale:
         return input_scale(self.input)
 
     def _fit(
         self, scores: FloatArray, codes: NDArray[np.intp], weight: NDArray[np.float64] | None
     ) -> None:
         logits = read_logits(scores, self.input)
+        self._warn_constant(logits)
         # Standardised columns make the Hessian well-conditioned, wherever the logits lie.
         middle = logits.mean(axis=0)
         values = logits - middle
         spread = np.abs(values).max(axis=0)
         spread[spread == 0.0] = 1.0
         values /= spread
-        objective = SoftmaxObjective(
-            OwnFeatures(values), codes, weight, ridge=0.0, gauge=_bias_gauge(len(middle))
-        )
+        gauge = np.column_stack([np.zeros_like(middle), np.ones_like(middle)])
+        objective = SoftmaxObjective(OwnFeatures(values), codes, weight, ridge=0.0, gauge=gauge)
         start = np.column_stack([spread, middle])  # scales one, biases zero
         optimum = minimise(objective, start, exact_direction(objective))
         self.scale_ = optimum.theta[:, 0] / spread
@@ -141,7 +141,3 @@ class VectorScaling(MulticlassCalibrator):
                 scaled = logits[rows] * self.scale_ + self.bias_
             prob[rows] = softmax(np.clip(scaled, -_LARGEST_LOGIT, _LARGEST_LOGIT, out=scaled))
         return prob
-
-
-def _bias_gauge(n_classes: int) -> Any:
-    return np.column_stack([np.zeros(n_classes), np.ones(n_classes)])

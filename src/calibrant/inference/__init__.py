@@ -1,7 +1,7 @@
 """How sure are we? Tests of calibration, and intervals of its metrics."""
 
-from calibrant.inference.calibration_test import CalibrationTest, calibration_test
 from calibrant.inference.confidence_interval import ConfidenceInterval, confidence_interval
+from calibrant.inference.kernel_test import CalibrationTest, calibration_test
 
 __all__ = [
     "CalibrationTest",

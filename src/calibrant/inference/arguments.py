@@ -1,8 +1,8 @@
-"""Arguments that bootstrap intervals and tests have in common."""
+"""Arguments of bootstrap intervals and tests."""
 
 from __future__ import annotations
 
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,17 @@ def check_n_resamples(n_resamples: Any) -> int:
     if not isinstance(n_resamples, Integral) or isinstance(n_resamples, bool) or n_resamples < 1:
         raise ValueError(f"n_resamples must be an integer of at least 1, got {n_resamples!r}.")
     return int(n_resamples)
+
+
+def check_confidence_level(confidence_level: Any) -> float:
+    """A number between 0 and 1."""
+    number = isinstance(confidence_level, Real) and not isinstance(confidence_level, bool)
+    if not number or not 0.0 < float(confidence_level) < 1.0:
+        raise ValueError(
+            "confidence_level must be a number between 0 and 1, such as 0.95, got "
+            f"{confidence_level!r}."
+        )
+    return float(confidence_level)
 
 
 def as_generator(random_state: Any) -> np.random.Generator:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.inference.arguments import as_generator, check_n_resamples
+from calibrant.inference.arguments import (
+    as_generator,
+    check_confidence_level,
+    check_n_resamples,
+)
 from calibrant.inference.binned_replicates import binned_replicates
 from calibrant.inference.kernel_replicates import kernel_replicates
 from calibrant.inference.resamples import Floats, Resamples
@@ -84,17 +87,11 @@ class ConfidenceInterval:
         )
         if self.metric not in _METRICS:
             return sentence
-        unbiased = self.metric_options.get("debiased", False)
-        if self.metric == "skce":
-            unbiased = self.metric_options["estimator"] != "biased"
-        if not unbiased:
+        if self.low > 0:
             return (
-                f"{sentence} Chance alone makes it positive, in resamples too: an interval above "
-                "zero is no evidence of miscalibration, for which there is calibration_test."
+                f"{sentence} An interval above zero is not yet evidence of miscalibration, since "
+                "chance pushes the error up, in resamples too: see calibration_test."
             )
-        found = "above" if self.low > 0 else "below" if self.high < 0 else "around"
-        if found == "above":
-            return f"{sentence} Calibrated predictions, whose error is zero, are not plausible."
         return f"{sentence} Zero, the error of calibrated predictions, is not ruled out."
 
     def to_dict(self) -> dict[str, Any]:
@@ -178,19 +175,20 @@ def confidence_interval(
 
     Notes
     -----
-    The interval is approximate. Percentile intervals can hold the true error less often than the
-    confidence level says, the more so the closer it is to zero (Sun et al. 2024): metrics other
-    than the unbiased ones (`ece` with ``debiased=True``, `skce` "uq" and "ul") are pushed up by
-    chance, and resampling pushes them up once more. Only the unbiased ones can be negative.
+    The interval is approximate: it can hold the true error less often than the confidence level
+    says, the more so the closer that is to zero (Sun et al. 2024). Resampling adds noise to the
+    noise of the data, which pushes the values of resamples up, of unbiased estimators too: copies
+    of a row agree with each other. Where few resamples lie below the estimate, widening makes it
+    the lower end. Errors that cannot be negative have no negative ends.
 
     Quantiles are NumPy's linear ones. Each resample has quantile bins of its own. A bandwidth of
     "median" is the median distance of the data in all resamples. Copies of a row in a resample are
     rows of their own, and make pairs with each other.
 
-    Resamples of the package's metrics are never copied out: how often each row was drawn is counted,
-    for a few resamples at a time. Time for B resamples: O(nKB) for binned errors, the top label,
-    each class, and two classes; O(nKB log n) never arises, as columns are sorted once. "skce" of kind
-    "canonical" for K > 2: time O(n^2 (K + B)), memory O(nB) bytes. Otherwise memory O(nK).
+    Resamples of the package's metrics are never copied out: how often each row was drawn is
+    counted, for some resamples at a time, spread over the processors. Time for B resamples O(nKB),
+    memory O(nK) and nB / 500 bytes; "skce" of kind "canonical" for K > 2: time O(n^2 (K + B)),
+    memory nB bytes.
 
     References
     ----------
@@ -207,8 +205,15 @@ def confidence_interval(
     >>> p = rng.uniform(size=300)
     >>> y = rng.uniform(size=300) < p**2
     >>> confidence_interval(y, p, metric="skce", random_state=0)
+    Bootstrap confidence interval (999 resamples, percentile)
+      metric: skce, estimator=uq, kind=canonical, bandwidth=0.2
+      n = 300, estimate = 0.01219
+      95 % interval: 0.007334 to 0.01968
+    With 95 % confidence, the squared kernel calibration error lies between 0.00733 and 0.0197. An
+    interval above zero is not yet evidence of miscalibration, since chance pushes the error up, in
+    resamples too: see calibration_test.
     """
-    level = _check_level(confidence_level)
+    level = check_confidence_level(confidence_level)
     n_resamples = check_n_resamples(n_resamples)
     rng = as_generator(random_state)
     about_data = {"labels": labels, "pos_label": pos_label, "sample_weight": sample_weight}
@@ -223,7 +228,12 @@ def confidence_interval(
     elif callable(metric):
         name = getattr(metric, "__name__", type(metric).__name__)
         options = {}
-        _refuse({**about_data, **metric_options})
+        given = [key for key, value in about_data.items() if value is not None]
+        for option in (*given, *metric_options):
+            raise ValueError(
+                f"{option} does not reach a callable metric, which is called as "
+                "metric(y_true, y_prob): bind options to it with functools.partial."
+            )
         y = labels_array(y_true, "y_true", probabilities="y_prob")
         prob = as_probabilities(y_prob)
         check_lengths(y_true=y, y_prob=prob)
@@ -272,12 +282,13 @@ def _replicates_of_callable(
 
 
 def _percentile_interval(estimate: float, values: Floats, level: float) -> tuple[float, float]:
+    if not np.isfinite(estimate):
+        raise ValueError(f"the metric of the data is {estimate}: it must be a finite number.")
     finite = np.isfinite(values)
     if not finite.all():
         raise ValueError(
-            f"the metric is not finite in {int((~finite).sum())} of {len(values)} resamples "
-            f"(resample {int((~finite).argmax())}: {values[~finite][0]}): it needs more rows, or "
-            "larger weights."
+            f"the metric is not finite in {int((~finite).sum())} of {len(values)} resamples: it "
+            "needs more rows, or larger weights."
         )
     tail = (1.0 - level) / 2.0
     low, high = np.quantile(values, [tail, 1.0 - tail])
@@ -285,13 +296,11 @@ def _percentile_interval(estimate: float, values: Floats, level: float) -> tuple
 
 
 def _with_defaults(function: Callable[..., float], options: dict[str, Any]) -> dict[str, Any]:
-    """All options of a metric but those about the data."""
+    """All options of a metric but those about the data, as plain values."""
+    about_data = ("y_true", "y_prob", "labels", "pos_label", "sample_weight")
     parameters = inspect.signature(function).parameters.values()
-    return {
-        one.name: options.get(one.name, one.default)
-        for one in parameters
-        if one.name not in ("y_true", "y_prob", "labels", "pos_label", "sample_weight")
-    }
+    found = {p.name: options.get(p.name, p.default) for p in parameters if p.name not in about_data}
+    return {k: v.item() if isinstance(v, np.generic) else v for k, v in found.items()}
 
 
 def _without_zero_weights(data: Predictions) -> Predictions:
@@ -299,22 +308,3 @@ def _without_zero_weights(data: Predictions) -> Predictions:
         return data
     there = data.weight > 0
     return Predictions(data.prob[there], data.target[there], data.weight[there], data.classes)
-
-
-def _refuse(options: dict[str, Any]) -> None:
-    for name, value in options.items():
-        if value is not None:
-            raise ValueError(
-                f"{name} does not reach a callable metric, which is called as "
-                "metric(y_true, y_prob): bind options to it with functools.partial."
-            )
-
-
-def _check_level(confidence_level: Any) -> float:
-    number = isinstance(confidence_level, Real) and not isinstance(confidence_level, bool)
-    if not number or not 0.0 < float(confidence_level) < 1.0:
-        raise ValueError(
-            f"confidence_level must be a number between 0 and 1, such as 0.95, got "
-            f"{confidence_level!r}."
-        )
-    return float(confidence_level)

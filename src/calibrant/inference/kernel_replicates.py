@@ -1,13 +1,13 @@
-"""Kernel calibration errors of bootstrap resamples, from sums over pairs of rows that count u each.
+"""Kernel calibration errors of bootstrap resamples, from sums over pairs of rows.
 
-A row that was drawn m times is m rows at distance zero, or with weights m rows of weight w: it counts
-u = m w. So the sums of the metrics serve here too, with u for the weights.
+A row of weight w that was drawn m times is m such rows at distance zero: it counts u = m w. So the
+formulas of the metrics for weighted rows serve here too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,32 +108,34 @@ def _linear(terms: list[KernelTerms], resamples: Resamples) -> Floats:
     """Time O(n K B): the disjoint pairs of a resample are pairs drawn at random."""
 
     def statistic(replicates: slice) -> Floats:
-        pairs = resamples.pairs(replicates.start)
-        return np.array([np.mean([_terms_of_pairs(one, pairs).mean() for one in terms])])
+        rows, others = resamples.pairs(replicates.start)
+        return np.array([np.mean([_of_pairs(one, rows, others).mean() for one in terms])])
 
     return resamples.evaluate(statistic, 1)
 
 
-def _terms_of_pairs(terms: KernelTerms, pairs: NDArray[np.int64]) -> Floats:
+def _of_pairs(terms: KernelTerms, rows: NDArray[np.int64], others: NDArray[np.int64]) -> Floats:
     from calibrant.kernels import simplex
 
-    values = np.empty(pairs.shape[1])
+    values = np.empty(len(rows))
+    prob: NDArray[Any]
     if isinstance(terms, ScalarTerms):
-        # One column of a matrix, whose class "0" is what was predicted.
+        # A matrix of one column, whose class is 0.
         prob, code = terms.prob[:, np.newaxis], 1 - terms.hit
     else:
         prob, code = terms.prob, terms.code
-    simplex.terms_of_pairs(prob, code, terms.bandwidth, *pairs, values)
+    simplex.terms_of_pairs(prob, code, terms.bandwidth, rows, others, values)
     return values
 
 
 def _estimate(sums: Floats, estimator: str) -> Floats:
     """The estimates from sums (4, R), of which those over pairs count each pair once."""
     pairs, squared, single, total = sums
+    values: Floats
     if estimator == "biased":
-        return np.maximum(0.0, (2.0 * pairs + squared) / total**2)
+        values = np.maximum(0.0, (2.0 * pairs + squared) / total**2)
+        return values
+    values = np.full(len(total), np.nan)  # stays so for weights that sum to 1 or less: no pairs
     unbiased = 2.0 * pairs + (squared - single)
-    # No pairs, no estimate: weights that sum to 1 or less.
-    return np.divide(
-        unbiased, total * (total - 1.0), out=np.full_like(total, np.nan), where=total > 1.0
-    )
+    np.divide(unbiased, total * (total - 1.0), out=values, where=total > 1.0)
+    return values

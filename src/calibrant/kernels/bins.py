@@ -62,12 +62,12 @@ def add_row(
     count[b] += 1
     if weight is None:
         true[b] += hit
-        add_exactly(sums, b, PROB, p)
+        add_exactly(sums[b, PROB], p)
     else:
-        add_exactly(sums, b, PROB, weight[i] * p)
-        add_exactly(sums, b, WEIGHT, weight[i])
+        add_exactly(sums[b, PROB], weight[i] * p)
+        add_exactly(sums[b, WEIGHT], weight[i])
         if hit:
-            add_exactly(sums, b, TRUE, weight[i])
+            add_exactly(sums[b, TRUE], weight[i])
 
 
 @kernel

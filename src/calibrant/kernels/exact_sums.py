@@ -40,7 +40,7 @@ def bits_of(typing_context: Any, value: Any) -> Any:
 
 
 @kernel
-def add_exactly(digits: Any, b: Any, which: Any, value: Any) -> None:
+def add_exactly(digits: Any, value: Any) -> None:
     """Add a non-negative double to a row of digits."""
     bits = bits_of(value)
     exponent = (bits >> 52) & 0x7FF  # without the sign, which -0.0 has
@@ -52,9 +52,9 @@ def add_exactly(digits: Any, b: Any, which: Any, value: Any) -> None:
     first = np.uint64(exponent >> 5)
     shift = exponent & 31
     # The 53 bits, moved up by `shift`, fall on up to three digits.
-    digits[b, which, first] += (significand << shift) & 0xFFFFFFFF
-    digits[b, which, first + np.uint64(1)] += (significand >> (32 - shift)) & 0xFFFFFFFF
-    digits[b, which, first + np.uint64(2)] += (significand >> 32) >> (32 - shift)
+    digits[first] += (significand << shift) & 0xFFFFFFFF
+    digits[first + np.uint64(1)] += (significand >> (32 - shift)) & 0xFFFFFFFF
+    digits[first + np.uint64(2)] += (significand >> 32) >> (32 - shift)
 
 
 def whole_numbers(digits: NDArray[np.int64]) -> list[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant.inputs import Predictions
 from calibrant.metrics.exact import ExactSums, from_count
+from calibrant.parallel import n_processors
 
 # Fewer entries than this are summed faster than a second thread is started.
 _MIN_ENTRIES_PER_THREAD = 200_000
@@ -61,7 +61,7 @@ def _counts(count: NDArray[np.int64]) -> tuple[int, ...]:
 def _over_rows(count_rows: Callable[[int, int], _Part], prob: NDArray[Any], most: int) -> _Part:
     """Split the rows over the processors, into parts of at most `most` rows."""
     n = len(prob)
-    n_threads = max(1, min(_n_processors(), prob.size // _MIN_ENTRIES_PER_THREAD))
+    n_threads = max(1, min(n_processors(), prob.size // _MIN_ENTRIES_PER_THREAD))
     n_parts = max(n_threads, -(-n // most))
     cuts = [n * part // n_parts for part in range(n_parts + 1)]
     if n_parts == 1:
@@ -70,10 +70,3 @@ def _over_rows(count_rows: Callable[[int, int], _Part], prob: NDArray[Any], most
         parts = pool.map(count_rows, cuts[:-1], cuts[1:])
         return reduce(lambda a, b: (a[0] + b[0], a[1].plus(b[1])), parts)
 
-
-def _n_processors() -> int:
-    """Processors that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on this platform
-        return os.cpu_count() or 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,7 +90,7 @@ def _simplex_quantile(
         return counts
 
     def next_distance(distance: float, piece: range) -> float:
-        return min(simplex.next_distance(prob, first, distance) for first in piece)
+        return float(min(simplex.next_distance(prob, first, distance) for first in piece))
 
     prefix = 0
     for shift in _SHIFTS:
@@ -107,8 +106,8 @@ def _simplex_quantile(
     distance = _double(prefix)
     if rank < counts[digit]:
         return distance, distance
-    return distance, float(min(in_order(partial(next_distance, distance), pieces)))
+    return distance, min(in_order(partial(next_distance, distance), pieces))
 
 
-def _double(bits: int) -> Any:
+def _double(bits: int) -> float:
     return float(np.int64(bits).view(np.float64))

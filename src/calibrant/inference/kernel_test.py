@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import asdict, dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.inference.arguments import as_generator, check_n_resamples
 from calibrant.inference.wild_bootstrap import wild_bootstrap
 from calibrant.inputs import Predictions, check_predictions
 from calibrant.metrics.kernel_terms import KernelTerms, kernel_terms
@@ -202,9 +202,8 @@ def calibration_test(
             "known distribution under calibration. Test 'canonical' or 'confidence', or each class "
             "against the rest, as two classes, with a correction for testing several times."
         )
-    if not isinstance(n_resamples, Integral) or isinstance(n_resamples, bool) or n_resamples < 1:
-        raise ValueError(f"n_resamples must be an integer of at least 1, got {n_resamples!r}.")
-    rng = _generator(random_state)
+    n_resamples = check_n_resamples(n_resamples)
+    rng = as_generator(random_state)
     data = check_predictions(y_true, y_prob, labels=labels, pos_label=pos_label)
     n = len(data.prob)
     if n < 2:
@@ -217,7 +216,7 @@ def calibration_test(
             _warn_if_sorted(data)
     (terms,) = kernel_terms(data, kind, bandwidth)
     if method == "bootstrap":
-        null = wild_bootstrap(terms, int(n_resamples), rng, progress)
+        null = wild_bootstrap(terms, n_resamples, rng, progress)
         statistic, estimate, pvalue = null.estimate, null.estimate, null.pvalue
     else:
         statistic, estimate, pvalue = _asymptotic(terms)
@@ -229,7 +228,7 @@ def calibration_test(
         method=method,
         kind="binary" if data.binary else kind,
         bandwidth=terms.bandwidth,
-        n_resamples=int(n_resamples) if method == "bootstrap" else None,
+        n_resamples=n_resamples if method == "bootstrap" else None,
     )
 
 
@@ -270,13 +269,3 @@ def _is_sorted(values: NDArray[Any]) -> bool:
         return False
     low, high = (values[:-1], values[1:]) if values[0] < values[-1] else (values[1:], values[:-1])
     return bool((low <= high).all())
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            "random_state must be None, a non-negative integer or a numpy.random.Generator, got "
-            f"{random_state!r}."
-        ) from error
