@@ -72,7 +72,7 @@ def test_documentation_example(reference):
         e for e in reference("doc_examples")["examples"] if e["topic"] == "cal_vector_scaling"
     )
     inputs = example["inputs"]
-    with pytest.warns(ConvergenceWarning, match="separate classes perfectly"):
+    with pytest.warns(ConvergenceWarning, match="separate classes"):
         fitted = VectorScaling().fit(inputs["logits"], inputs["y"])
     assert not fitted.converged_
     assert fitted.loss_ <= example["value"]
@@ -285,9 +285,7 @@ def test_invalid_calls():
     logits, y = sample(12)
     with pytest.raises(ValueError, match=r"input must be 'logit' or 'probability', got 'log'"):
         VectorScaling(input="log").fit(logits, y)
-    with pytest.raises(
-        ValueError, match=r"a column for each class, but X has shape \(120,\)"
-    ):
+    with pytest.raises(ValueError, match=r"a column for each class, but X has shape \(120,\)"):
         VectorScaling().fit(logits[:, 0], y > 0)
     with pytest.raises(ValueError, match="fitted on 3 columns"):
         VectorScaling().fit(logits, y).predict_proba(logits[:, :2])

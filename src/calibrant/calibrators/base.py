@@ -198,8 +198,8 @@ class Calibrator(BaseEstimator):
         expected = [str(label) for label in self.classes_.tolist()]
         if names is not None and set(names) == set(expected) and list(names) != expected:
             raise ValueError(
-                f"the columns of X are {list(names)}, but the calibrator's classes are in the order "
-                f"{expected}: put the columns in that order."
+                f"the columns of X are {list(names)}, but the classes of the calibrator are in the "
+                f"order {expected}: put the columns in that order."
             )
 
 

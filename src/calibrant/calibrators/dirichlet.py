@@ -166,9 +166,9 @@ class DirichletCalibration(MulticlassCalibrator):
         if not self.converged_:
             warn_not_converged(
                 f"DirichletCalibration stopped after {self.n_iter_} iterations without an optimum "
-                f"(lambda = {self.selected_lambda_:g}): the probabilities separate classes "
-                "perfectly, or a class does not occur in y. The predictions are valid, but some "
-                "are close to 0 or 1 without good reason; fit on more data"
+                f"(lambda = {self.selected_lambda_:g}): the probabilities separate classes, "
+                "perfectly or nearly so, or a class does not occur in y. The predictions are "
+                "valid, but some are close to 0 or 1 without good reason; fit on more data"
                 + (", or set lambda_ above 0." if self.selected_lambda_ == 0.0 else ".")
             )
 

@@ -79,9 +79,7 @@ def fit_logistic(
     )
 
 
-def _to_components(
-    features: Floats, weight: Floats | None, total: float
-) -> tuple[Floats, Floats]:
+def _to_components(features: Floats, weight: Floats | None, total: float) -> tuple[Floats, Floats]:
     """Replace features by their principal components; return how to get back.
 
     The first r rows become the components, where r is the rank. Returned are the directions (d, r)

@@ -1,4 +1,4 @@
-"""Newton's method for the softmax objective, to the optimum or to the proof that there is none."""
+"""Newton's method for the softmax objective, to the optimum or until it is clear there is none."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 Matrix = NDArray[np.float64]
 
 # Temporaries hold this many numbers: few enough to stay in the cache, many enough for BLAS.
-_BLOCK = 1 << 19
+_BLOCK = 1 << 18
 
 
 def row_blocks(n: int, width: int) -> Iterator[slice]:

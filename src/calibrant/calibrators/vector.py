@@ -128,9 +128,9 @@ class VectorScaling(MulticlassCalibrator):
         if not self.converged_:
             warn_not_converged(
                 f"VectorScaling stopped after {self.n_iter_} iterations without an optimum: the "
-                "logits separate classes perfectly, or a class does not occur in y. The "
-                "predictions are valid, but some are close to 0 or 1 without good reason; fit on "
-                "more data, or use TemperatureScaling."
+                "logits separate classes, perfectly or nearly so, or a class does not occur in y. "
+                "The predictions are valid, but some are close to 0 or 1 without good reason; fit "
+                "on more data, or use TemperatureScaling."
             )
 
     def _predict(self, scores: FloatArray) -> NDArray[np.float64]:

@@ -25,7 +25,7 @@ def main() -> None:
         app()
     except (UserError, OSError) as error:
         _fail(2, str(error))
-    except Exception as error:  # noqa: BLE001  (the last resort: anything else is our fault)
+    except Exception as error:  # the last resort: anything else is our fault
         if os.environ.get("CALIBRANT_DEBUG"):
             raise
         _fail(

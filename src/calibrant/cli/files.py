@@ -135,9 +135,7 @@ def open_table(path: Path) -> Table:
         lazy = pl.scan_parquet(path, glob=False)
         return Table(path, lazy, tuple(lazy.collect_schema().names()))
     except pl.exceptions.PolarsError as error:
-        raise UserError(
-            f"{path} is damaged or not a Parquet file: {_first_line(error)}"
-        ) from error
+        raise UserError(f"{path} is damaged or not a Parquet file: {_first_line(error)}") from error
 
 
 def check_format(path: Path) -> None:

@@ -1,6 +1,6 @@
 """How sure are we? Tests of calibration, and intervals of its metrics."""
 
-from calibrant.inference.confidence_interval import ConfidenceInterval, confidence_interval
+from calibrant.inference.intervals import ConfidenceInterval, confidence_interval
 from calibrant.inference.kernel_test import CalibrationTest, calibration_test
 
 __all__ = [

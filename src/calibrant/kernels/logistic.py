@@ -55,7 +55,7 @@ def _expit(x: Floats) -> None:
 def logistic_derivatives(
     columns: Floats, weight: Floats | None, slant: Floats, theta: Floats
 ) -> tuple[Floats, Floats]:
-    """Gradient (d,) and Hessian (d, d) of the summed loss; `columns` is (d, n), weights sum to 1."""
+    """Gradient (d,) and Hessian (d, d) of the summed loss; `columns` is (d, n)."""
     gradient, hessian = slant.copy(), np.zeros((len(theta), len(theta)))
     with np.errstate(over="ignore"):
         for rows in blocks(columns.shape[1], 2):

@@ -69,4 +69,3 @@ def _over_rows(count_rows: Callable[[int, int], _Part], prob: NDArray[Any], most
     with ThreadPoolExecutor(n_threads) as pool:
         parts = pool.map(count_rows, cuts[:-1], cuts[1:])
         return reduce(lambda a, b: (a[0] + b[0], a[1].plus(b[1])), parts)
-

@@ -1,0 +1,110 @@
+"""A copy of a file with calibrated columns, written batch by batch so that memory stays bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from calibrant.calibrators.base import Calibrator
+from calibrant.cli.errors import UserError, listed
+from calibrant.cli.files import Table, check_format
+from calibrant.cli.predictions import Scale, read_values
+from calibrant.cli.selection import food
+from calibrant.saving import atomic_path, load
+
+
+def load_calibrator(path: Path) -> Calibrator:
+    """A calibrator that was saved, and nothing else."""
+    loaded = load(path)
+    if not isinstance(loaded, Calibrator):
+        raise UserError(f"{path} holds a {type(loaded).__name__}, not a calibrator.")
+    return loaded
+
+
+def calibrated_columns(
+    calibrator: Calibrator, table: Table, columns: tuple[str, ...], prefix: str
+) -> list[str]:
+    """The names of the new columns; an error where the file or the calibrator does not fit."""
+    expected = 1 if calibrator.n_features_in_ == 1 else calibrator.n_features_in_
+    if len(columns) != expected:
+        raise UserError(
+            f"the calibrator was fitted on {expected} column{'s' * (expected != 1)} of predictions "
+            f"(classes {listed([str(v) for v in calibrator.classes_.tolist()], 6)}), but "
+            f"{len(columns)} are named: {listed([*columns], 6)}."
+        )
+    new = [prefix + column for column in columns]
+    taken = [name for name in new if name in table.columns]
+    if taken:
+        raise UserError(f'{table.path} has a column "{taken[0]}" already: choose another --prefix.')
+    return new
+
+
+def write_calibrated(
+    calibrator: Calibrator,
+    table: Table,
+    columns: tuple[str, ...],
+    output: Path,
+    *,
+    scale: Scale,
+    prefix: str,
+    overwrite: bool,
+    progress: Callable[[int], None] = lambda rows: None,
+) -> int:
+    """Write all rows and columns of the table and the calibrated columns; return the rows.
+
+    The file appears when it is complete, or not at all.
+    """
+    check_format(output)
+    new = calibrated_columns(calibrator, table, columns, prefix)
+    failure: list[Exception] = []
+    n_rows = 0
+
+    def batches(*_: Any) -> Iterator[pl.DataFrame]:
+        nonlocal n_rows
+        try:
+            for batch in table.batches():
+                yield _with_calibrated(calibrator, table, batch, columns, new, scale, n_rows)
+                n_rows += batch.height
+                progress(n_rows)
+        except Exception as error:
+            # Polars would wrap the error in one of its own, with a traceback for a message.
+            failure.append(error)
+            raise
+
+    schema = table.lazy.collect_schema()
+    schema.update(dict.fromkeys(new, pl.Float64()))
+    rows = register_io_source(batches, schema=schema)
+    with atomic_path(output, overwrite=overwrite) as temporary:
+        try:
+            if output.suffix == ".csv":
+                rows.sink_csv(temporary, maintain_order=True)
+            else:
+                rows.sink_parquet(temporary, maintain_order=True)
+        except pl.exceptions.PolarsError:
+            if failure:
+                raise failure[0] from None
+            raise
+    return n_rows
+
+
+def _with_calibrated(
+    calibrator: Calibrator,
+    table: Table,
+    batch: pl.DataFrame,
+    columns: tuple[str, ...],
+    new: list[str],
+    scale: Scale,
+    first_row: int,
+) -> pl.DataFrame:
+    table.check_lines(batch)
+    values = read_values(table, batch, columns, scale, first_row=first_row)
+    prob = calibrator.predict_proba(food(calibrator, values, scale))
+    by_column = prob[:, np.newaxis] if prob.ndim == 1 else prob
+    return batch.with_columns(
+        pl.Series(name, np.ascontiguousarray(by_column[:, k])) for k, name in enumerate(new)
+    )

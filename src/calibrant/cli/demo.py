@@ -1,0 +1,140 @@
+"""The whole job on the embedded data: measure, repair, apply to other rows, measure again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from calibrant.cli import show
+from calibrant.cli.applying import write_calibrated
+from calibrant.cli.evaluation import Evaluation, evaluate
+from calibrant.cli.files import open_table
+from calibrant.cli.predictions import Data, Scale, prediction_columns, read_data
+from calibrant.cli.selection import compare
+from calibrant.datasets import load_cifar10, load_games
+from calibrant.saving import atomic_path
+
+_CV, _SEED, _RESAMPLES = 5, 0, 999
+
+
+def run(folder: Path, *, overwrite: bool) -> None:
+    """Run the demonstration; all files are written into the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _games(folder, overwrite)
+    _cifar10(folder, overwrite)
+    show.out.print()
+    show.out.print(f"All files are in {folder}/: try the commands above on files of your own.")
+
+
+def _games(folder: Path, overwrite: bool) -> None:
+    show.out.rule("Will the home team win? FiveThirtyEight's forecasts of games")
+    games = pl.DataFrame(load_games().to_dict())
+    half = games.height // 2
+    past, future = folder / "games_past.csv", folder / "games_future.csv"
+    _write(games[:half], past, overwrite)
+    _write(games[half:], future, overwrite)
+    _job(
+        past, future, folder / "games_calibrator.json", "y_true", "y_prob", "probability", overwrite
+    )
+
+
+def _cifar10(folder: Path, overwrite: bool) -> None:
+    show.out.print()
+    show.out.rule("What is in the picture? A DenseNet-40 on CIFAR-10")
+    for split in ("validation", "test"):
+        images = load_cifar10(split)
+        names = np.array(images.class_names)
+        columns = {f"z_{name}": images.logits[:, k] for k, name in enumerate(images.class_names)}
+        frame = pl.DataFrame({"label": names[images.y_true], **columns})
+        _write(frame, folder / f"cifar10_{split}.parquet", overwrite)
+    _job(
+        folder / "cifar10_validation.parquet",
+        folder / "cifar10_test.parquet",
+        folder / "cifar10_calibrator.json",
+        "label",
+        "z_",
+        "logit",
+        overwrite,
+    )
+
+
+def _write(frame: pl.DataFrame, path: Path, overwrite: bool) -> None:
+    with atomic_path(path, overwrite=overwrite) as temporary:
+        if path.suffix == ".csv":
+            frame.write_csv(temporary)
+        else:
+            frame.write_parquet(temporary)
+
+
+def _job(
+    past: Path,
+    future: Path,
+    saved: Path,
+    label: str,
+    predictions: str,
+    scale: Scale,
+    overwrite: bool,
+) -> None:
+    """Measure the past, repair it, apply the repair to the future, and compare there."""
+    flag = "--prob-prefix" if scale == "logit" else "--prob"
+    options = f"{flag} {predictions}" + (" --input logit" if scale == "logit" else "")
+    table = open_table(past)
+    given = ([], predictions) if scale == "logit" else ([predictions], None)
+    columns = prediction_columns(table, *given)
+
+    _command(f"calibrant evaluate {past} --label {label} {options}")
+    data = read_data(table, label, columns, weight=None, pos_label=None, scale=scale)
+    show.evaluation(_evaluate(data), str(past), data.mapping())
+
+    _command(f"calibrant fit {past} --label {label} {options} --output {saved}")
+    with show.progress() as progress:
+        candidates = compare(data, scale, cv=_CV, seed=_SEED, progress=progress)
+    show.ranking(candidates, _CV)
+    best = candidates[0]
+    if best.calibrator is None:
+        show.out.print("No calibrator beats the uncalibrated predictions: they stay as they are.")
+        return
+    best.calibrator.save(saved, overwrite=overwrite)
+    show.out.print(f"Saved {best.method} to {saved}.", style="bold")
+
+    output = future.with_stem(f"{future.stem}_calibrated")
+    _command(f"calibrant apply {saved} {future} {options} --output {output}")
+    rows = write_calibrated(
+        best.calibrator,
+        open_table(future),
+        columns,
+        output,
+        scale=scale,
+        prefix="calibrated_",
+        overwrite=overwrite,
+    )
+    show.out.print(f"Wrote {rows:,} rows to {output}.")
+
+    again = f"--prob-prefix calibrated_{predictions}" if scale == "logit" else ""
+    _command(
+        f"calibrant evaluate {output} --label {label} {again or f'--prob calibrated_{predictions}'}"
+    )
+    calibrated = open_table(output)
+    before = read_data(calibrated, label, columns, weight=None, pos_label=None, scale=scale)
+    new = tuple(f"calibrated_{column}" for column in columns)
+    after = read_data(calibrated, label, new, weight=None, pos_label=None, scale="probability")
+    show.before_and_after(_evaluate(before), _evaluate(after))
+
+
+def _command(line: str) -> None:
+    show.out.print()
+    show.out.print(f"$ {line}", style="cyan", soft_wrap=True)
+
+
+def _evaluate(data: Data) -> Evaluation:
+    with show.progress() as progress:
+        return evaluate(
+            data,
+            bins=10,
+            strategy="uniform",
+            n_resamples=_RESAMPLES,
+            seed=_SEED,
+            progress=progress,
+        )

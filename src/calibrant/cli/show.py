@@ -1,0 +1,175 @@
+"""What the command line prints, for people: 80 columns, colour only where there is a terminal."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from calibrant import CalibrationTest, ReliabilityTable
+from calibrant.cli.evaluation import Evaluation
+from calibrant.cli.selection import UNCALIBRATED, Candidate
+
+# Results go to stdout; what accompanies them, like progress, to stderr.
+out = Console(highlight=False, soft_wrap=False, markup=False)
+err = Console(stderr=True, highlight=False, markup=False)
+
+_MOST_BINS = 25
+_BAR = 20
+
+
+def heading(text: str) -> None:
+    out.print()
+    out.print(text, style="bold")
+
+
+def evaluation(found: Evaluation, source: str, mapping: str) -> None:
+    rates = sorted(found.rates.items(), key=lambda pair: -pair[1])
+    if len(rates) == 2:
+        happened = f"which happened in {100 * found.rates[found.classes[1]]:.3g} % of them"
+    else:
+        commonest = ", ".join(f"{label!r} {100 * rate:.3g} %" for label, rate in rates[:3])
+        happened = f"most often happened {commonest}"
+    out.print(f"{source}: {found.n:,} rows; {mapping}, {happened}.")
+    heading(found.verdict.text)
+    measures(found)
+    reliability(found.table)
+    if found.worst:
+        out.print()
+        errors = ", ".join(f"{label!r} {error:.4f}" for label, error in found.worst)
+        out.print(f"Largest ECE of a class against the rest: {errors}.")
+    if found.test is not None:
+        out.print()
+        test_line(found.test)
+
+
+def measures(found: Evaluation) -> None:
+    intervals = any(measure.low is not None for measure in found.measures)
+    table = _table()
+    table.add_column("metric")
+    table.add_column("estimate", justify="right")
+    if intervals:
+        table.add_column("95 % interval", justify="right")
+    for measure in found.measures:
+        row = [measure.title, f"{measure.estimate:.5f}"]
+        if intervals:
+            known = measure.low is not None
+            row.append(f"{measure.low:.5f} to {measure.high:.5f}" if known else "")
+        table.add_row(*row)
+    out.print(table)
+
+
+def reliability(table: ReliabilityTable) -> None:
+    """The bins that hold rows; the bar is the observed frequency, the mark the mean prediction."""
+    what = "top label" if table.kind == "confidence" else "predictions"
+    shown = _table()
+    shown.add_column(what)
+    for name in ("rows", "predicted", "observed", "gap"):
+        shown.add_column(name, justify="right")
+    shown.add_column("█ observed, | predicted")
+    filled = np.flatnonzero(table.count)
+    for b in filled[:_MOST_BINS]:
+        predicted, observed = float(table.mean_prob[b]), float(table.observed[b])
+        shown.add_row(
+            f"{table.lower[b]:.3g} to {table.upper[b]:.3g}",
+            f"{table.count[b]:,}",
+            f"{predicted:.3f}",
+            f"{observed:.3f}",
+            f"{table.gap[b]:+.3f}",
+            _bar(observed, predicted),
+        )
+    out.print(shown)
+    if len(filled) > _MOST_BINS:
+        out.print(f"... and {len(filled) - _MOST_BINS} more bins")
+
+
+def _bar(observed: float, predicted: float) -> str:
+    cells = ["█"] * round(observed * _BAR)
+    cells += ["·"] * (_BAR - len(cells))
+    cells[min(int(predicted * _BAR), _BAR - 1)] = "|"
+    return "".join(cells)
+
+
+def test_line(test: CalibrationTest) -> None:
+    out.print(f"Kernel test: p = {test.pvalue:.3g}. {test.interpretation}")
+
+
+def before_and_after(before: Evaluation, after: Evaluation) -> None:
+    """What calibration did to the same rows."""
+    heading(f"Before: {before.verdict.text}")
+    out.print(f"After:  {after.verdict.text}", style="bold")
+    table = _table()
+    table.add_column("metric")
+    table.add_column("before", justify="right")
+    table.add_column("after", justify="right")
+    for old, new in zip(before.measures, after.measures, strict=True):
+        table.add_row(old.title, f"{old.estimate:.5f}", f"{new.estimate:.5f}")
+    if before.test is not None and after.test is not None:
+        table.add_row("kernel test, p", f"{before.test.pvalue:.3g}", f"{after.test.pvalue:.3g}")
+    out.print(table)
+
+
+def ranking(candidates: list[Candidate], cv: int) -> None:
+    """The calibrators, the best first, with the uncalibrated predictions among them."""
+    base = next(c.log_loss for c in candidates if c.method == UNCALIBRATED)
+    table = _table()
+    table.add_column("method")
+    table.add_column(f"log loss, {cv} folds", justify="right")
+    table.add_column("against uncalibrated", justify="right")
+    for candidate in candidates:
+        if candidate.log_loss is None or base is None:
+            table.add_row(candidate.method, "failed", "")
+        elif candidate.method == UNCALIBRATED:
+            table.add_row(candidate.method, f"{candidate.log_loss:.5f}", "")
+        else:
+            change = candidate.log_loss - base
+            table.add_row(candidate.method, f"{candidate.log_loss:.5f}", f"{change:+.5f}")
+    out.print(table)
+    for candidate in candidates:
+        notes(candidate)
+
+
+@contextmanager
+def warnings_as_notes() -> Iterator[None]:
+    """Print what the library warns of as notes on stderr."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for message in dict.fromkeys(str(warning.message) for warning in caught):
+        err.print(f"Note: {message}", style="yellow")
+
+
+def notes(candidate: Candidate) -> None:
+    for note in candidate.notes:
+        out.print(f"{candidate.method}: {note}", style="yellow")
+
+
+def _table() -> Table:
+    return Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str, int, int], None]]:
+    """A bar on stderr while the block runs, if somebody watches; else nothing at all."""
+    bars = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeElapsedColumn(),
+        console=err,
+        transient=True,
+        disable=not err.is_terminal,
+    )
+    with bars:
+        task = bars.add_task("", total=None)
+
+        def update(title: str, done: int, total: int) -> None:
+            bars.update(task, description=title, completed=done, total=total)
+
+        yield update
