@@ -116,6 +116,8 @@ def main() -> None:
         if case.first_call:
             first_calls.append(measure_first_call(case))
     text = report(described, rows, first_calls)
+    if options.quick:
+        print("Quick run: fewer rows than the table says, so these figures mean little.\n")
     print(text)
     if not options.only and not options.quick:
         RESULTS.mkdir(exist_ok=True)

@@ -61,7 +61,7 @@ def row(case: Case, peer: Contender | None, measured: Measured) -> dict[str, str
 
 def first_call_row(case: Case, uncached: Measured, cached: Measured) -> dict[str, str]:
     def text(measured: Measured) -> str:
-        return duration(measured["seconds"]) if "seconds" in measured else measured["failed"]
+        return duration(measured["seconds"]) if "seconds" in measured else "failed"
 
     return {"case": case.job.split(",")[0], "not cached": text(uncached), "cached": text(cached)}
 

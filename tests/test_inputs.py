@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 
 from calibrant import (
+    DirichletCalibration,
     HistogramBinning,
     IsotonicCalibration,
     OneVsRest,
     PlattScaling,
-    TemperatureScaling,
     ece,
     reliability_table,
 )
@@ -368,8 +368,8 @@ def test_prediction_of_another_shape_than_fitted():
 
 
 def test_columns_in_another_order_than_fitted():
-    frame = pd.DataFrame(np.log(P3), columns=["ant", "cat", "dog"])
-    fitted = TemperatureScaling().fit(frame, [["ant", "cat", "dog"][c] for c in Y3])
+    frame = pd.DataFrame(P3, columns=["ant", "cat", "dog"])
+    fitted = DirichletCalibration(lambda_=0.1).fit(frame, [["ant", "cat", "dog"][c] for c in Y3])
     with pytest.raises(ValueError, match="put the columns in that order"):
         fitted.predict_proba(frame[["dog", "cat", "ant"]])
 

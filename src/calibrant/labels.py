@@ -204,6 +204,10 @@ def _in_column_order(classes: NDArray[Any], names: tuple[str, ...]) -> NDArray[A
 
 def _codes(y: NDArray[Any], classes: NDArray[Any], name: str) -> NDArray[np.intp]:
     """The position of each label in `classes`."""
+    if len(classes) == 2 and y.dtype.kind in "biuf":
+        second = y == classes[1]
+        _check_known(y, classes, second | (y == classes[0]), name)
+        return second.astype(np.intp)
     order = np.argsort(classes)
     place = np.searchsorted(classes, y, sorter=order).clip(max=len(classes) - 1)
     codes: NDArray[np.intp] = order[place]

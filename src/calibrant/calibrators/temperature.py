@@ -93,99 +93,31 @@ class TemperatureScaling(Calibrator):
     def __init__(self, *, input: Literal["logit", "probability"] = "logit") -> None:
         self.input = input
 
+    temperature_: float
+    loss_: float
+    converged_: bool
+    n_iter_: int
+
     @property
-    def _scale(self) -> Scale:
-        return "probability" if self.input == "probability" else "score"
+    def _scale(self) -> Scale:  # type: ignore[override]
+        return input_scale(self.input)
+
+    def _native(self, scores: FloatArray) -> FloatArray:
+        if self.input == "probability" and scores.ndim == 2 and scores.shape[1] == 2:
+            return np.ascontiguousarray(scores[:, 1])
+        return scores
+
+    def _restore(self, prob: NDArray[np.float64], ndim: int) -> NDArray[np.float64]:
+        return prob if prob.ndim == ndim else np.column_stack([1.0 - prob, prob])
 
     def _fit(
         self, scores: FloatArray, codes: NDArray[np.intp], weight: NDArray[np.float64] | None
     ) -> None:
-        logits = self._logits(scores, warn=True)
-        total = float(len(codes) if weight is None else weight.sum())
-        if logits.ndim == 1:
-            columns = ((2.0 * codes - 1.0) * logits)[np.newaxis]
-            no_slant = np.zeros(1)
-            size = float(np.abs(logits).max())
-
-            def derivatives(inverse: Floats) -> tuple[Floats, Floats]:
-                slope, curvature = logistic.logistic_derivatives(columns, weight, no_slant, inverse)
-                return slope / total, curvature / total
-
-            def loss(inverse: Floats) -> float:
-                return logistic.logistic_loss(columns, weight, no_slant, inverse) / total
-
-        else:
-            largest = logits.max(axis=1)
-            size = float((largest - logits.min(axis=1)).max())
-
-            def derivatives(inverse: Floats) -> tuple[Floats, Floats]:
-                slope, curvature = logistic.temperature_derivatives(
-                    logits, largest, codes, weight, float(inverse[0])
-                )
-                return np.array([slope / total]), np.array([[curvature / total]])
-
-            def loss(inverse: Floats) -> float:
-                of_all = logistic.temperature_loss(
-                    logits, largest, codes, weight, float(inverse[0])
-                )
-                return of_all / total
-
-        inverse = self._minimise(derivatives, size)
-        self.temperature_ = 1.0 / float(inverse[0])
-        self.loss_ = loss(inverse)
-
-    def _minimise(
-        self, derivatives: Callable[[Floats], tuple[Floats, Floats]], size: float
-    ) -> Floats:
-        """The best inverse temperature, which becomes a bound where the loss falls beyond it."""
-        if size == 0.0:
-            warnings.warn(
-                "no row prefers a class, so that every temperature predicts the same: 1 is taken.",
-                UserWarning,
-                stacklevel=4,
-            )
-            self.converged_, self.n_iter_ = True, 0
-            return np.ones(1)
-        # Where logits over the temperature are of order one, the loss is well curved.
-        start = np.clip(np.array([3.0 / size]), *_BOUNDS)
-        optimum = minimise(derivatives, start, _BOUNDS)
-        self.n_iter_ = optimum.n_iter
-        inverse = optimum.point
-        if not optimum.converged:
-            # The loss is flat to rounding: it falls towards the bound that the slope points to.
-            rising = derivatives(inverse)[0][0] > 0
-            inverse = np.array([_BOUNDS[0] if rising else _BOUNDS[1]])
-        self.converged_ = _BOUNDS[0] < inverse[0] < _BOUNDS[1]
-        if not self.converged_:
-            warn_not_converged(
-                f"TemperatureScaling ran to the bound T = {1.0 / inverse[0]:g}: the loss falls still "
-                "further beyond it. "
-                + (
-                    "The largest logit is right in every row that matters."
-                    if inverse[0] > 1
-                    else "The logits say nothing about the classes, or the opposite."
-                )
-            )
-        return inverse
-
-    def _predict(self, scores: FloatArray) -> NDArray[np.float64]:
-        logits = self._logits(scores, warn=False)
-        with np.errstate(over="ignore"):  # a logit beyond the doubles gives the right limit
-            if logits.ndim == 1:
-                positive = logistic.expit_in_place(logits / self.temperature_)
-                return positive if scores.ndim == 1 else np.column_stack([1.0 - positive, positive])
-            prob = np.empty(logits.shape)
-            for rows in logistic.blocks(*logits.shape):
-                block = logits[rows]
-                prob[rows] = softmax((block - block.max(axis=1)[:, np.newaxis]) / self.temperature_)
-        return prob
-
-    def _logits(self, scores: FloatArray, *, warn: bool) -> NDArray[np.float64]:
-        """Logits (n, K), or for two classes their difference (n,)."""
-        if scores.ndim == 2 and scores.shape[1] == 2:
-            if self.input == "probability":
-                return logit(scores[:, 1])
-            pair = read_logits(scores, self.input, warn=warn)
-            with np.errstate(over="ignore"):
-                return pair[:, 1] - pair[:, 0]
-        return read_logits(scores, self.input, warn=warn)
+        logits = _without_pairs(read_logits(scores, self.input))
+        model = _Binary if logits.ndim == 1 else _Multiclass
+        objective = model(logits, codes, weight)
+        optimum = _minimise(objective)
+        inverse = float(optimum.point[0])
+        self.temperature_ = 1.0 / inverse
+        self.loss_ = objective.loss(inverse)
+        self.converged_, self.n_iter_ = optimum.converged, optimum.n_iter

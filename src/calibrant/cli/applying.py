@@ -13,7 +13,7 @@ from polars.io.plugins import register_io_source
 from calibrant.calibrators.base import Calibrator
 from calibrant.cli.errors import UserError, listed
 from calibrant.cli.files import Table, check_format
-from calibrant.cli.predictions import Scale, read_values
+from calibrant.cli.predictions import Scale, named_labels, read_values
 from calibrant.cli.selection import food
 from calibrant.saving import atomic_path, load
 
@@ -24,6 +24,16 @@ def load_calibrator(path: Path) -> Calibrator:
     if not isinstance(loaded, Calibrator):
         raise UserError(f"{path} holds a {type(loaded).__name__}, not a calibrator.")
     return loaded
+
+
+def in_class_order(calibrator: Calibrator, columns: tuple[str, ...]) -> tuple[str, ...]:
+    """The columns in the order of the calibrator's classes, where they are named after these."""
+    classes = calibrator.classes_.tolist()
+    named = named_labels(columns, classes)
+    if named is None or len(named) != len(classes):
+        return columns
+    column_of = dict(zip(named, columns, strict=True))
+    return tuple(column_of[label] for label in classes)
 
 
 def calibrated_columns(
@@ -60,6 +70,9 @@ def write_calibrated(
     The file appears when it is complete, or not at all.
     """
     check_format(output)
+    if output.exists() and output.samefile(table.path):
+        raise UserError(f"{output} is the file to be read: choose another name.")
+    columns = in_class_order(calibrator, columns)
     new = calibrated_columns(calibrator, table, columns, prefix)
     failure: list[Exception] = []
     n_rows = 0

@@ -146,8 +146,8 @@ def read_labels(table: Table, column: pl.Series) -> NDArray[Any]:
             values != np.floor(values),
             table,
             column,
-            "which is no label: labels are whole numbers, text or booleans. Was the column of "
-            "predictions named as the label?",
+            "which is no label: labels are whole numbers, text or booleans (was the column of "
+            "predictions named as the label?)",
         )
         return values.astype(np.int64)
     if column.dtype.is_integer() or column.dtype in (pl.Boolean, pl.String):
@@ -185,7 +185,7 @@ def _labels(
         return _two_labels(column.name, present, pos_label)
     if pos_label is not None:
         raise UserError("--pos-label is for a single column of predictions: leave it out.")
-    named = _named_labels(columns, present)
+    named = named_labels(columns, present)
     if named is not None:
         return named
     if len(present) != len(columns):
@@ -232,7 +232,7 @@ def _two_labels(name: str, present: list[Any], pos_label: str | None) -> list[An
     return [others[0], positive[0]]
 
 
-def _named_labels(columns: tuple[str, ...], present: list[Any]) -> list[Any] | None:
+def named_labels(columns: tuple[str, ...], present: list[Any]) -> list[Any] | None:
     """The labels that the columns are named after, with or without a common prefix."""
     by_name = {str(label): label for label in present}
     for start in range(min(map(len, columns))):

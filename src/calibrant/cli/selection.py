@@ -23,6 +23,7 @@ from calibrant import (
     VectorScaling,
 )
 from calibrant.calibrators.base import Calibrator
+from calibrant.cli.errors import UserError
 from calibrant.cli.predictions import Data, Scale, to_probabilities
 from calibrant.inputs import FloatArray, as_classes
 
@@ -66,9 +67,16 @@ def methods(n_classes: int, scale: Scale) -> dict[str, Calibrator]:
 
 def food(calibrator: Calibrator, values: FloatArray, scale: Scale) -> FloatArray:
     """What a calibrator is fitted on and applied to: logits where it takes them and we have any."""
-    takes_logits = getattr(calibrator, "input", None) == "logit"
-    plain = calibrator.base if isinstance(calibrator, OneVsRest) else calibrator
-    if takes_logits or isinstance(plain, PlattScaling):
+    method: Any = calibrator
+    while hasattr(method, "base"):  # OneVsRest and CrossValidated take what their base takes
+        method = method.base
+    if isinstance(method, PlattScaling):
+        return values
+    if getattr(method, "input", None) == "logit":
+        if scale != "logit":
+            raise UserError(
+                "the calibrator takes logits: pass --input logit with columns that hold them."
+            )
         return values
     return to_probabilities(values, scale)
 

@@ -126,6 +126,7 @@ def _ece(weight: Floats, prob: Floats, true: Floats, *, norm: str, debiased: boo
         several = weight > 1
         observed = true[several] / weight[several]
         terms[several] -= observed * (1 - observed) / (weight[several] - 1)
+        terms[~several] = 0.0
     share = weight / weight.sum(axis=1, keepdims=True)
     return np.asarray((share * terms).sum(axis=1).mean(axis=0))
 

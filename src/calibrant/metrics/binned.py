@@ -132,9 +132,10 @@ def ece(
     norm : {"l1", "l2"}, default="l1"
         "l2" gives the *squared* error, the mean of the squared gaps.
     debiased : bool, default=False
-        With ``norm="l2"``: subtract from the squared gap of each bin of weight above 1 what
-        chance adds to it, :math:`\operatorname{acc}(b)(1 - \operatorname{acc}(b)) / (W_b - 1)`.
-        The estimate may be negative.
+        With ``norm="l2"``: subtract from the squared gap of each bin what chance adds to it,
+        :math:`\operatorname{acc}(b)(1 - \operatorname{acc}(b)) / (W_b - 1)`. Bins of one row (of
+        weight up to 1) are left out, since nothing tells their share of chance. The estimate may
+        be negative.
 
     Returns
     -------

@@ -155,10 +155,11 @@ class ReliabilityTable:
         gap = np.nan_to_num(self.gap)
         terms = np.abs(gap) if norm == "l1" else gap**2
         if debiased:
-            # A bin of one row, or less, says nothing of its variance: its term is left as it is.
+            # A bin of one row says nothing of its variance: it is left out, not left uncorrected.
             several = self.weight > 1
             observed = self.observed[several]
             terms[several] -= observed * (1 - observed) / (self.weight[several] - 1)
+            terms[~several] = 0.0
         total = self._panel_sums(self.weight)
         return float(np.mean(self._panel_sums(self.weight / total[self.panel] * terms)))
 

@@ -1,0 +1,266 @@
+"""Every mistake in what the user gives: exit code 2 and one message that says what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from calibrant import BetaCalibration, IsotonicCalibration, TemperatureScaling, reliability_table
+
+EVALUATE = ("evaluate", "data.csv", "--label", "y", "--prob", "p", "--resamples", "0")
+HEADER = "y,p\n"
+FINE = "0,0.2\n1,0.7\n"
+
+PROBABILITIES = [
+    ("text", "1,high\n", 'line 4: column "p" is "high", which is not a number'),
+    ("a percentage sign", "1,57%\n", 'line 4: column "p" is "57%", which is not a number'),
+    ("a decimal comma", '1,"0,5"\n', 'line 4: column "p" is "0,5", which is not a number'),
+    ("NaN", "1,NaN\n", 'line 4: column "p" is "NaN", which is not a number'),
+    ("infinity", "1,inf\n", 'line 4: column "p" is "inf", which is not a number'),
+    ("nothing", "1,\n", 'line 4: column "p" is empty'),
+    ("blanks", "1,  \n", 'line 4: column "p" is empty'),
+    ("a percentage", "1,57.5\n", 'line 4: column "p" is "57.5", which is not a probability'),
+    ("less than zero", "1,-0.1\n", 'line 4: column "p" is "-0.1", which is not a probability'),
+]
+
+LABELS = [
+    ("nothing", ",0.5\n", 'line 4: column "y" is empty'),
+    ("half a win", "0.5,0.5\n", 'line 4: column "y" is 0.5, which is no label'),
+    ("a third label", "2,0.5\n", 'has the labels 0, 1, 2: say with --pos-label'),
+    ("text among numbers", "yes,0.5\n", 'has the labels 0, 1, yes: say with --pos-label'),
+]
+
+LINES = [
+    ("too many values", "1,0.5,9\n", "line 4 of data.csv has 3 values, but the first line names 2"),
+    ("too few values", "1\n", "line 4 of data.csv has 1 value, but the first line names 2"),
+    ("a blank line", "\n1,0.5\n", "line 4 of data.csv is blank: delete it"),
+    ("a quote left open", '1,"0.5\n1,0.3\n', "line 4 of data.csv is not valid CSV"),
+]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [case[1:] for case in PROBABILITIES + LABELS + LINES],
+    ids=[case[0] for case in PROBABILITIES + LABELS + LINES],
+)
+def test_a_wrong_line(calibrant, tmp_path: Path, line: str, message: str) -> None:
+    (tmp_path / "data.csv").write_text(HEADER + FINE + line)
+    assert_refused(calibrant(*EVALUATE), message)
+
+
+def test_the_line_is_right_where_text_runs_over_several(calibrant, tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text('name,y,p\n"two\nlines",1,0.5\nshort,0,nope\n')
+    assert_refused(calibrant(*EVALUATE), 'line 4: column "p" is "nope"')
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "data.csv is empty"),
+        (b"y,p\n", "has the names of columns, but no rows"),
+        (b"y,p", "has the names of columns, but no rows"),
+        (b"p,y,p\n1,0,1\n", 'data.csv has two columns named "p"'),
+        (b"y;p\n1;0,5\n", "the values must be separated by commas"),
+        ("y,p,né\n1,0.5,é\n".encode("latin-1"), "is not text in UTF-8"),
+        ("y,p,n\n1,0.5,é\n".encode("latin-1"), "is not text in UTF-8"),
+        (b"\x00\xff\xfe\x01", "is not text in UTF-8"),
+    ],
+)
+def test_a_file_that_is_no_table(
+    calibrant, tmp_path: Path, content: bytes, message: str
+) -> None:
+    (tmp_path / "data.csv").write_bytes(content)
+    assert_refused(calibrant(*EVALUATE), message)
+
+
+def test_a_byte_order_mark_is_no_mistake(calibrant, tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_bytes(b"\xef\xbb\xbfy,p\r\n0,0.2\r\n1,0.7\r\n")
+    assert calibrant(*EVALUATE, "--json").json["n"] == 2
+
+
+def test_columns_that_are_not_there(calibrant, tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("outcome,prob\n0,0.2\n1,0.7\n")
+    run = calibrant("evaluate", "data.csv", "--label", "outcom", "--prob", "prob")
+    assert_refused(run, 'no column "outcom". Did you mean "outcome"? Its columns: outcome, prob.')
+    run = calibrant("evaluate", "data.csv", "--label", "outcome", "--prob-prefix", "z_")
+    assert_refused(run, 'begins with "z_". Its columns: outcome, prob')
+    run = calibrant("evaluate", "data.csv", "--label", "outcome")
+    assert_refused(run, "either with --prob (once for each class) or with --prob-prefix")
+    run = calibrant("evaluate", "data.csv", "--label", "prob", "--prob", "prob")
+    assert_refused(run, 'column "prob" is asked for twice')
+    run = calibrant("evaluate", "data.csv", "--label", "outcome", *["--prob", "prob"] * 2)
+    assert_refused(run, 'column "prob" is asked for twice')
+
+
+def test_files_that_are_not_there_or_of_no_known_kind(calibrant, tmp_path: Path) -> None:
+    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "data.xlsx").write_text("")
+    for name, message in [
+        ("none.csv", "there is no file none.csv"),
+        ("folder.csv", "folder.csv is a folder"),
+        ("data.xlsx", "data.xlsx is neither .csv nor .parquet"),
+    ]:
+        assert_refused(calibrant("evaluate", name, "--label", "y", "--prob", "p"), message)
+
+
+@pytest.mark.parametrize("damage", ["text", "start", "middle"])
+def test_a_damaged_parquet_file(calibrant, tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "data.parquet"
+    rng = np.random.default_rng(0)
+    pl.DataFrame({"y": rng.integers(0, 2, 5_000), "p": rng.random(5_000)}).write_parquet(path)
+    whole = path.read_bytes()
+    if damage == "text":
+        path.write_text("y,p\n0,0.5\n")
+    elif damage == "start":
+        path.write_bytes(whole[: len(whole) // 2])
+    else:
+        path.write_bytes(whole[:1_000] + b"\xaa" * 20_000 + whole[21_000:])
+    run = calibrant("evaluate", "data.parquet", "--label", "y", "--prob", "p", "--resamples", "0")
+    assert run.code == 2
+    assert "data.parquet" in run.stderr
+
+
+def test_parquet_names_the_row(calibrant, tmp_path: Path) -> None:
+    frame = pl.DataFrame({"y": [0, 1, 1], "p": [0.1, None, 0.2], "t": ["a", "b", "c"]})
+    frame.write_parquet(tmp_path / "data.parquet")
+    run = calibrant("evaluate", "data.parquet", "--label", "y", "--prob", "p")
+    assert_refused(run, 'data.parquet, row 2: column "p" is empty')
+    run = calibrant("evaluate", "data.parquet", "--label", "y", "--prob", "t")
+    assert_refused(run, 'row 1: column "t" is "a", which is not a number')
+
+
+def test_weights(calibrant, tmp_path: Path) -> None:
+    for weights, message in [
+        ((1, -2), 'line 3: column "w" is "-2"'),
+        ((1, ""), 'line 3: column "w" is empty'),
+        ((0, 0), "zero in every row"),
+    ]:
+        a, b = weights
+        (tmp_path / "data.csv").write_text(f"w,y,p\n{a},0,0.2\n{b},1,0.7\n")
+        assert_refused(calibrant(*EVALUATE, "--weight", "w"), message)
+
+
+def test_labels_of_a_single_column(calibrant, tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("y,p\nno,0.2\nyes,0.7\n")
+    assert_refused(calibrant(*EVALUATE), "has the labels no, yes: say with --pos-label")
+    run = calibrant(*EVALUATE, "--pos-label", "maybe")
+    assert_refused(run, '--pos-label maybe is not among the labels of column "y": no, yes.')
+    path.write_text("y,p\na,0.2\nb,0.7\nc,0.7\n")
+    run = calibrant(*EVALUATE, "--pos-label", "b")
+    assert_refused(run, "has 3 labels (a, b, c), but there is a single column of predictions")
+    path.write_text("y,p\nyes,0.2\nyes,0.7\n")
+    assert_refused(calibrant(*EVALUATE, "--pos-label", "yes"), "has the single label yes")
+
+
+def test_one_class_only_cannot_be_fitted(calibrant, tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text(HEADER + "1,0.2\n" * 20)
+    fit = ("fit", "data.csv", "--label", "y", "--prob", "p", "--output", "c.json")
+    assert_refused(calibrant(*fit, "--method", "beta"), "BetaCalibration needs both classes")
+    assert not (tmp_path / "c.json").exists()
+
+
+def test_probabilities_of_several_classes(calibrant, tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    several = ("evaluate", "data.csv", "--label", "y", "--prob-prefix", "p_", "--resamples", "0")
+    path.write_text("y,p_a,p_b,p_c\na,0.2,0.3,0.5\nb,0.2,0.3,0.4\nc,0.2,0.3,0.5\n")
+    assert_refused(calibrant(*several), "line 3: the probabilities p_a, p_b, p_c sum to 0.9")
+    path.write_text("y,p_a,p_b,p_c\na,0.2,0.3,0.5\nd,0.2,0.3,0.5\n")
+    assert_refused(calibrant(*several), 'column "y" of data.csv has 2 labels (a, d), but there are 3')
+    path.write_text("y,p_a,p_b\na,0.7,0.3\nb,0.2,0.8\n")
+    assert_refused(calibrant(*several, "--pos-label", "a"), "--pos-label is for a single column")
+
+
+def test_fit_refuses_what_cannot_work(calibrant, tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text(HEADER + FINE * 10)
+    (tmp_path / "there.json").write_text("mine")
+    fit = ("fit", "data.csv", "--label", "y", "--prob", "p", "--output")
+    assert_refused(calibrant(*fit, "there.json"), "there.json exists already")
+    assert (tmp_path / "there.json").read_text() == "mine"
+    assert_refused(calibrant(*fit, "c.json", "--method", "vector"), "does not fit 2 classes")
+    assert_refused(calibrant(*fit, "no/c.json"), "the folder no does not exist")
+
+
+def test_calibrator_files(calibrant, tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text(HEADER + FINE)
+    rng = np.random.default_rng(0)
+    prob = rng.random(50)
+    BetaCalibration().fit(prob, rng.random(50) < prob).save(tmp_path / "beta.json")
+    whole = (tmp_path / "beta.json").read_text()
+    (tmp_path / "half.json").write_text(whole[: len(whole) // 2])
+    (tmp_path / "other.json").write_text('{"a": 1}')
+    (tmp_path / "newer.json").write_text(whole.replace('"schema": 1', '"schema": 99'))
+    reliability_table([0, 1], [0.2, 0.7]).save(tmp_path / "table.json")
+    scores = rng.normal(size=(50, 3))
+    labels = np.array(["a", "b", "c"])[np.arange(50) % 3]
+    TemperatureScaling().fit(scores, labels).save(tmp_path / "three.json")
+    apply = ("data.csv", "--prob", "p", "--output", "out.csv")
+    for name, message in [
+        ("none.json", "none.json"),
+        ("half.json", "half.json is not a complete JSON file"),
+        ("other.json", "other.json was not written by calibrant"),
+        ("newer.json", "newer than this version of calibrant reads"),
+        ("table.json", "table.json holds a ReliabilityTable, not a calibrator"),
+        ("three.json", "fitted on 3 columns of predictions (classes a, b, c), but 1 are named: p"),
+        ("data.csv", "data.csv is not a complete JSON file"),
+    ]:
+        assert_refused(calibrant("apply", name, *apply), message)
+        assert not (tmp_path / "out.csv").exists()
+
+
+def test_apply_refuses_what_it_would_destroy_or_cannot_write(calibrant, tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("y,p,calibrated_p\n0,0.2,0.1\n1,0.7,0.8\n")
+    (tmp_path / "there.csv").write_text("mine")
+    IsotonicCalibration().fit([0.1, 0.9], [0, 1]).save(tmp_path / "c.json")
+    apply = ("apply", "c.json", "data.csv", "--prob", "p", "--output")
+    assert_refused(calibrant(*apply, "out.csv"), 'a column "calibrated_p" already')
+    named = (*apply, "there.csv", "--prefix", "new_")
+    assert_refused(calibrant(*named), "there.csv exists already")
+    assert (tmp_path / "there.csv").read_text() == "mine"
+    assert calibrant(*named, "--force").code == 0
+    named = ("--prefix", "new_")
+    assert_refused(calibrant(*apply, "out.txt", *named), "out.txt is neither .csv nor .parquet")
+    assert_refused(calibrant(*apply, "no/out.csv", *named), "the folder no does not exist")
+    run = calibrant(*apply, "data.csv", *named, "--force")
+    assert_refused(run, "data.csv is the file to be read: choose another name")
+
+
+def test_apply_leaves_nothing_behind_when_a_late_row_is_wrong(calibrant, tmp_path: Path) -> None:
+    rows = "1,0.5\n" * 300_000
+    (tmp_path / "data.csv").write_text(HEADER + rows + "1,oops\n")
+    IsotonicCalibration().fit([0.1, 0.9], [0, 1]).save(tmp_path / "c.json")
+    run = calibrant("apply", "c.json", "data.csv", "--prob", "p", "--output", "out.csv")
+    assert_refused(run, 'line 300002: column "p" is "oops", which is not a number')
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["c.json", "data.csv"]
+
+
+def test_logits_given_as_probabilities_or_the_other_way_round(calibrant, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=200)
+    y = (rng.random(200) < 1 / (1 + np.exp(-z))).astype(int)
+    pl.DataFrame({"y": y, "p": z}).write_csv(tmp_path / "data.csv")
+    assert_refused(calibrant(*EVALUATE), "--input logit")
+    TemperatureScaling(input="logit").fit(z, y).save(tmp_path / "c.json")
+    (tmp_path / "new.csv").write_text("p\n0.5\n0.1\n")
+    run = calibrant("apply", "c.json", "new.csv", "--prob", "p", "--output", "out.csv")
+    assert_refused(run, "the calibrator takes logits: pass --input logit with columns that hold them")
+
+
+def test_values_of_options(calibrant, tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text(HEADER + FINE)
+    for wrong in (["--bins", "0"], ["--bins", "x"], ["--input", "odds"], ["--unknown"]):
+        run = calibrant(*EVALUATE, *wrong)
+        assert run.code == 2
+        assert wrong[0] in run.stderr
+        assert not run.stdout
+
+
+def assert_refused(run, message: str) -> None:
+    assert run.code == 2, run
+    assert run.stderr.startswith("Error: ")
+    assert message in run.stderr
+    assert len(run.stderr.strip().splitlines()) == 1, "one message, no traceback"
+    assert not run.stdout
