@@ -1,7 +1,7 @@
 """Do the tests and intervals keep what they promise? Simulations with a known truth.
 
-Writes docs/validity.md. Run with `python benchmarks/validity.py` (minutes; `--quick` for a rough look).
-Everything is seeded: the same version of calibrant writes the same tables.
+Writes docs/validity.md. Run with `python benchmarks/validity.py` (minutes; `--quick` for a rough
+look). Everything is seeded: the same version of calibrant writes the same tables.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def power_table(n_simulations: int) -> list[str]:
     return lines
 
 
-# ------------------------------------------------------------------ a binary model with a known truth
+# ---------------------------------------------------------------- a binary model with a known truth
 
 
 @dataclass(frozen=True)
@@ -225,27 +225,28 @@ def hash_seed(*parts: object) -> int:
 
 TEXT = """# Validity of tests and intervals
 
-Made by `python benchmarks/validity.py`: {n_simulations} simulated data sets for each row, {n_resamples}
-resamples for each test and interval, seeded.
+Made by `python benchmarks/validity.py`: {n_simulations} simulated data sets for each row,
+{n_resamples} resamples for each test and interval, seeded.
 
 ## Rejection rates of calibrated forecasts (percent)
 
-Logits are normal with standard deviation 1.5, outcomes are drawn from their softmax. The standard error
-of a rate is {errors} percentage points at 1, 5 and 10 %; **!** marks rates more than three
-standard errors from the level.
+Logits are normal with standard deviation 1.5, outcomes are drawn from their softmax. The standard
+error of a rate is {errors} percentage points at 1, 5 and 10 %; **!** marks rates more
+than three standard errors from the level.
 
 {sizes}
 
 ## Power at the 5 % level (percent)
 
-The same, with the logits multiplied by T before the softmax that is predicted: overconfident forecasts.
+The same, with the logits multiplied by T before the softmax that is predicted: overconfident
+forecasts.
 
 {powers}
 
 ## Bias of the binned error
 
-Binary predictions Beta(2, 3), outcomes of probability inv_logit(slope * logit(p)), ten equal bins. "True" is
-the error of an infinite sample with the same bins.
+Binary predictions Beta(2, 3), outcomes of probability inv_logit(slope * logit(p)), ten equal bins.
+"True" is the error of an infinite sample with the same bins.
 
 {biases}
 

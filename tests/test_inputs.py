@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 
 from calibrant import (
-    DirichletCalibration,
     HistogramBinning,
     IsotonicCalibration,
     OneVsRest,
@@ -369,7 +368,7 @@ def test_prediction_of_another_shape_than_fitted():
 
 def test_columns_in_another_order_than_fitted():
     frame = pd.DataFrame(P3, columns=["ant", "cat", "dog"])
-    fitted = DirichletCalibration(lambda_=0.1).fit(frame, [["ant", "cat", "dog"][c] for c in Y3])
+    fitted = OneVsRest(IsotonicCalibration()).fit(frame, [["ant", "cat", "dog"][c] for c in Y3])
     with pytest.raises(ValueError, match="put the columns in that order"):
         fitted.predict_proba(frame[["dog", "cat", "ant"]])
 

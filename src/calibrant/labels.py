@@ -207,10 +207,11 @@ def _codes(y: NDArray[Any], classes: NDArray[Any], name: str) -> NDArray[np.intp
     if len(classes) == 2 and y.dtype.kind in "biuf":
         second = y == classes[1]
         _check_known(y, classes, second | (y == classes[0]), name)
-        return second.astype(np.intp)
+        codes: NDArray[np.intp] = second.astype(np.intp)
+        return codes
     order = np.argsort(classes)
     place = np.searchsorted(classes, y, sorter=order).clip(max=len(classes) - 1)
-    codes: NDArray[np.intp] = order[place]
+    codes = order[place]
     _check_known(y, classes, classes[codes] == y, name)
     return codes
 

@@ -29,8 +29,8 @@ PROBABILITIES = [
 LABELS = [
     ("nothing", ",0.5\n", 'line 4: column "y" is empty'),
     ("half a win", "0.5,0.5\n", 'line 4: column "y" is 0.5, which is no label'),
-    ("a third label", "2,0.5\n", 'has the labels 0, 1, 2: say with --pos-label'),
-    ("text among numbers", "yes,0.5\n", 'has the labels 0, 1, yes: say with --pos-label'),
+    ("a third label", "2,0.5\n", "has the labels 0, 1, 2: say with --pos-label"),
+    ("text among numbers", "yes,0.5\n", "has the labels 0, 1, yes: say with --pos-label"),
 ]
 
 LINES = [
@@ -69,9 +69,7 @@ def test_the_line_is_right_where_text_runs_over_several(calibrant, tmp_path: Pat
         (b"\x00\xff\xfe\x01", "is not text in UTF-8"),
     ],
 )
-def test_a_file_that_is_no_table(
-    calibrant, tmp_path: Path, content: bytes, message: str
-) -> None:
+def test_a_file_that_is_no_table(calibrant, tmp_path: Path, content: bytes, message: str) -> None:
     (tmp_path / "data.csv").write_bytes(content)
     assert_refused(calibrant(*EVALUATE), message)
 
@@ -169,7 +167,9 @@ def test_probabilities_of_several_classes(calibrant, tmp_path: Path) -> None:
     path.write_text("y,p_a,p_b,p_c\na,0.2,0.3,0.5\nb,0.2,0.3,0.4\nc,0.2,0.3,0.5\n")
     assert_refused(calibrant(*several), "line 3: the probabilities p_a, p_b, p_c sum to 0.9")
     path.write_text("y,p_a,p_b,p_c\na,0.2,0.3,0.5\nd,0.2,0.3,0.5\n")
-    assert_refused(calibrant(*several), 'column "y" of data.csv has 2 labels (a, d), but there are 3')
+    assert_refused(
+        calibrant(*several), 'column "y" of data.csv has 2 labels (a, d), but there are 3'
+    )
     path.write_text("y,p_a,p_b\na,0.7,0.3\nb,0.2,0.8\n")
     assert_refused(calibrant(*several, "--pos-label", "a"), "--pos-label is for a single column")
 
@@ -246,7 +246,9 @@ def test_logits_given_as_probabilities_or_the_other_way_round(calibrant, tmp_pat
     TemperatureScaling(input="logit").fit(z, y).save(tmp_path / "c.json")
     (tmp_path / "new.csv").write_text("p\n0.5\n0.1\n")
     run = calibrant("apply", "c.json", "new.csv", "--prob", "p", "--output", "out.csv")
-    assert_refused(run, "the calibrator takes logits: pass --input logit with columns that hold them")
+    assert_refused(
+        run, "the calibrator takes logits: pass --input logit with columns that hold them"
+    )
 
 
 def test_values_of_options(calibrant, tmp_path: Path) -> None:

@@ -183,7 +183,7 @@ class Calibrator(BaseEstimator):
 
     def _restore(self, prob: NDArray[np.float64], ndim: int) -> NDArray[np.float64]:
         """Predictions in the shape of the input, which had `ndim` dimensions."""
-        return prob
+        return prob if prob.ndim == ndim else np.column_stack([1.0 - prob, prob])
 
     def _check_classes(self, codes: NDArray[np.intp], classes: NDArray[Any]) -> None:
         """Raise ValueError where a class that the method needs does not occur."""
@@ -218,9 +218,6 @@ class BinaryCalibrator(Calibrator):
             # Two columns of free scores do not say which number to use; probabilities do.
             inputs.as_probabilities(scores, "X")
         return np.ascontiguousarray(scores[:, 1])
-
-    def _restore(self, prob: NDArray[np.float64], ndim: int) -> NDArray[np.float64]:
-        return prob if ndim == 1 else np.column_stack([1.0 - prob, prob])
 
     def _check_classes(self, codes: NDArray[np.intp], classes: NDArray[Any]) -> None:
         present = np.bincount(codes, minlength=len(classes)) > 0

@@ -80,7 +80,7 @@ class BetaCalibration(BinaryCalibrator):
     >>> p, y = [0.1, 0.2, 0.3, 0.6, 0.7, 0.9, 0.95, 0.4], [0, 0, 1, 1, 0, 1, 1, 0]
     >>> beta = BetaCalibration(constraint="monotone").fit(p, y)
     >>> beta.predict_proba([0.0, 0.5, 1.0]).round(4)
-    array([0.    , 0.5108, 0.9987])
+    array([0.    , 0.4533, 1.    ])
     """
 
     _state: ClassVar[tuple[str, ...]] = ("a_", "b_", "c_", "loss_", "converged_", "n_iter_")

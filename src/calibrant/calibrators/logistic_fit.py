@@ -52,9 +52,7 @@ def fit_logistic(
     are left out, which gives the coefficients of least norm where the features do not determine
     them. Time O(n) a pass, some six passes; little memory besides `columns`.
     """
-    if weight is not None:
-        weight = weight / weight.max()
-    total = float(len(codes) if weight is None else weight.sum())
+    weight, total = relative_weights(weight, len(codes))
     basis, centre = _to_components(columns[1:], weight, total)
     columns = columns[: 1 + basis.shape[1]]
     columns[0] = 1.0
@@ -77,6 +75,14 @@ def fit_logistic(
         converged=optimum.converged,
         n_iter=optimum.n_iter,
     )
+
+
+def relative_weights(weight: Floats | None, n: int) -> tuple[Floats | None, float]:
+    """Weights scaled to at most one, whose sums cannot overflow, and their total."""
+    if weight is None:
+        return None, float(n)
+    weight = weight / weight.max()
+    return weight, float(weight.sum())
 
 
 def _to_components(features: Floats, weight: Floats | None, total: float) -> tuple[Floats, Floats]:
@@ -151,9 +157,11 @@ def _intercept_alone(
     codes: NDArray[np.intp], weight: Floats | None, smoothing: tuple[float, float]
 ) -> float:
     """The optimum without features: the log-odds of the mean target."""
-    positive = codes == 1
-    mass = np.ones(len(codes)) if weight is None else weight
-    n_0, n_1 = mass[~positive].sum(), mass[positive].sum()
+    if weight is None:
+        n_1 = float(codes.sum())
+        n_0 = len(codes) - n_1
+    else:
+        n_0, n_1 = float((1 - codes) @ weight), float(codes @ weight)
     towards_1 = n_1 * (1.0 - smoothing[1]) + n_0 * smoothing[0]
     towards_0 = n_0 * (1.0 - smoothing[0]) + n_1 * smoothing[1]
     return float(np.log(towards_1) - np.log(towards_0))

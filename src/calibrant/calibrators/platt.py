@@ -72,9 +72,9 @@ class PlattScaling(BinaryCalibrator):
     >>> scores, y = [-2.0, -1.0, -0.5, 0.5, 1.0, 3.0], [0, 0, 1, 0, 1, 1]
     >>> platt = PlattScaling().fit(scores, y)
     >>> round(platt.slope_, 4)
-    0.6263
+    0.5308
     >>> platt.predict_proba([-1.0, 0.0, 1.0]).round(4)
-    array([0.319 , 0.4671, 0.6211])
+    array([0.3546, 0.4829, 0.6136])
     """
 
     _scale: Scale = "score"
@@ -91,9 +91,8 @@ class PlattScaling(BinaryCalibrator):
     def _fit(
         self, scores: FloatArray, codes: NDArray[np.intp], weight: NDArray[np.float64] | None
     ) -> None:
-        positive = codes == 1
-        n_positive = float(positive.sum() if weight is None else weight[positive].sum())
-        n_negative = float(len(codes) - n_positive if weight is None else weight[~positive].sum())
+        n_positive = float(codes.sum() if weight is None else codes @ weight)
+        n_negative = float(len(codes) - n_positive if weight is None else (1 - codes) @ weight)
         correction = (1.0 / (n_negative + 2.0), 1.0 / (n_positive + 2.0))
         columns = np.empty((2, len(scores)))
         columns[1] = scores

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.calibrators.base import Calibrator, Scale, warn_not_converged
+from calibrant.calibrators.logistic_fit import relative_weights
 from calibrant.calibrators.logits import read_logits
-from calibrant.calibrators.newton import Floats, minimise
+from calibrant.calibrators.newton import Floats, Optimum, minimise
 from calibrant.inputs import FloatArray
-from calibrant.kernels import logistic
+from calibrant.kernels.logistic import (
+    expit_in_place,
+    logistic_derivatives,
+    logistic_loss,
+    temperature_derivatives,
+    temperature_loss,
+)
 from calibrant.saving import saveable
-from calibrant.transforms import logit, softmax
+from calibrant.transforms import softmax
 
-_BOUNDS = (1e-3, 1e3)
-"""Of the temperature and so of its inverse."""
+_LOWEST, _HIGHEST = 1e-3, 1e3
 
 
 @saveable
@@ -83,9 +89,9 @@ class TemperatureScaling(Calibrator):
     >>> y = ["cat", "dog", "dog", "fox"]
     >>> scaling = TemperatureScaling().fit(logits, y)
     >>> round(scaling.temperature_, 4)
-    2.4105
+    1.393
     >>> scaling.predict_proba([[2.0, 1.0, 0.0]]).round(4)
-    array([[0.4771, 0.3151, 0.2078]])
+    array([[0.5795, 0.2827, 0.1379]])
     """
 
     _state: ClassVar[tuple[str, ...]] = ("temperature_", "loss_", "converged_", "n_iter_")
@@ -93,31 +99,110 @@ class TemperatureScaling(Calibrator):
     def __init__(self, *, input: Literal["logit", "probability"] = "logit") -> None:
         self.input = input
 
-    temperature_: float
-    loss_: float
-    converged_: bool
-    n_iter_: int
-
     @property
-    def _scale(self) -> Scale:  # type: ignore[override]
-        return input_scale(self.input)
-
-    def _native(self, scores: FloatArray) -> FloatArray:
-        if self.input == "probability" and scores.ndim == 2 and scores.shape[1] == 2:
-            return np.ascontiguousarray(scores[:, 1])
-        return scores
-
-    def _restore(self, prob: NDArray[np.float64], ndim: int) -> NDArray[np.float64]:
-        return prob if prob.ndim == ndim else np.column_stack([1.0 - prob, prob])
+    def _scale(self) -> Scale:
+        return "probability" if self.input == "probability" else "score"
 
     def _fit(
         self, scores: FloatArray, codes: NDArray[np.intp], weight: NDArray[np.float64] | None
     ) -> None:
-        logits = _without_pairs(read_logits(scores, self.input))
-        model = _Binary if logits.ndim == 1 else _Multiclass
-        objective = model(logits, codes, weight)
-        optimum = _minimise(objective)
+        logits = _one_number_for_two(read_logits(scores, self.input))
+        objective = (_binary if logits.ndim == 1 else _multiclass)(logits, codes, weight)
+        if _all_flat(logits):
+            warnings.warn(
+                "no row prefers a class, so that every temperature predicts the same: 1 is taken.",
+                UserWarning,
+                stacklevel=3,
+            )
+            optimum = Optimum(np.ones(1), converged=True, n_iter=0)
+        else:
+            optimum = _best_inverse(objective.derivatives)
         inverse = float(optimum.point[0])
         self.temperature_ = 1.0 / inverse
         self.loss_ = objective.loss(inverse)
         self.converged_, self.n_iter_ = optimum.converged, optimum.n_iter
+        if not optimum.converged:
+            warn_not_converged(_explanation(self.temperature_))
+
+    def _predict(self, scores: FloatArray) -> NDArray[np.float64]:
+        logits = _one_number_for_two(read_logits(scores, self.input, warn=False))
+        if logits.ndim == 2:
+            return softmax(logits, 1.0 / self.temperature_)
+        with np.errstate(over="ignore"):  # beyond the largest double the probability is 0 or 1
+            return expit_in_place(logits / self.temperature_)
+
+
+class _Objective(NamedTuple):
+    """Mean loss as a function of the inverse temperature, in which it is convex."""
+
+    derivatives: Callable[[Floats], tuple[Floats, Floats]]
+    loss: Callable[[float], float]
+
+
+def _binary(logits: Floats, codes: NDArray[np.intp], weight: Floats | None) -> _Objective:
+    weight, total = relative_weights(weight, len(codes))
+    columns, slant = (logits * (2.0 * codes - 1.0))[np.newaxis], np.zeros(1)
+
+    def derivatives(inverse: Floats) -> tuple[Floats, Floats]:
+        gradient, hessian = logistic_derivatives(columns, weight, slant, inverse)
+        return gradient / total, hessian / total
+
+    def loss(inverse: float) -> float:
+        return logistic_loss(columns, weight, slant, np.array([inverse])) / total
+
+    return _Objective(derivatives, loss)
+
+
+def _multiclass(logits: Floats, codes: NDArray[np.intp], weight: Floats | None) -> _Objective:
+    weight, total = relative_weights(weight, len(codes))
+
+    def derivatives(inverse: Floats) -> tuple[Floats, Floats]:
+        slope, curvature = temperature_derivatives(logits, codes, weight, float(inverse[0]))
+        return np.array([slope / total]), np.array([[curvature / total]])
+
+    def loss(inverse: float) -> float:
+        return temperature_loss(logits, codes, weight, inverse) / total
+
+    return _Objective(derivatives, loss)
+
+
+def _best_inverse(derivatives: Callable[[Floats], tuple[Floats, Floats]]) -> Optimum:
+    low, high = np.array([1.0 / _HIGHEST]), np.array([1.0 / _LOWEST])
+    if derivatives(high)[0][0] <= 0.0:
+        return Optimum(high, converged=False, n_iter=0)
+    if derivatives(low)[0][0] >= 0.0:
+        return Optimum(low, converged=False, n_iter=0)
+    # At a high temperature the loss is nearly quadratic: Newton's steps from there fall short of
+    # the optimum rather than jump beyond it, to where nothing is curved.
+    return minimise(derivatives, low, (float(low[0]), float(high[0])))
+
+
+def _one_number_for_two(logits: Floats) -> Floats:
+    """The log-odds (n,) in place of two columns of logits."""
+    if logits.ndim == 1 or logits.shape[1] > 2:
+        return logits
+    largest = np.finfo(np.float64).max
+    with np.errstate(over="ignore"):
+        odds: Floats = np.clip(logits[:, 1] - logits[:, 0], -largest, largest)
+    return odds
+
+
+def _all_flat(logits: Floats) -> bool:
+    if logits.ndim == 1:
+        return not logits.any()
+    # The first row nearly always tells.
+    return bool((logits[0] == logits[0, 0]).all() and (logits == logits[:, :1]).all())
+
+
+def _explanation(temperature: float) -> str:
+    if temperature == _LOWEST:
+        return (
+            f"the temperature is at its lower bound {_LOWEST:g}: the most likely class is right in "
+            "every row, so that no sharpening is too much. Fit on more data."
+        )
+    if temperature == _HIGHEST:
+        return (
+            f"the temperature is at its upper bound {_HIGHEST:g}: the logits tell no more about "
+            "the classes than guessing does. Check that the columns belong to the labels."
+        )
+    return "TemperatureScaling stopped before it reached the optimum."
