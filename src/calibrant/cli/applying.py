@@ -12,7 +12,7 @@ from polars.io.plugins import register_io_source
 
 from calibrant.calibrators.base import Calibrator
 from calibrant.cli.errors import UserError, listed
-from calibrant.cli.files import Table, check_format
+from calibrant.cli.files import Table, check_format, check_output, has_format, require_file
 from calibrant.cli.predictions import Scale, named_labels, read_values
 from calibrant.cli.selection import food
 from calibrant.saving import atomic_path, load
@@ -20,6 +20,7 @@ from calibrant.saving import atomic_path, load
 
 def load_calibrator(path: Path) -> Calibrator:
     """A calibrator that was saved, and nothing else."""
+    require_file(path)
     loaded = load(path)
     if not isinstance(loaded, Calibrator):
         raise UserError(f"{path} holds a {type(loaded).__name__}, not a calibrator.")
@@ -40,7 +41,7 @@ def calibrated_columns(
     calibrator: Calibrator, table: Table, columns: tuple[str, ...], prefix: str
 ) -> list[str]:
     """The names of the new columns; an error where the file or the calibrator does not fit."""
-    expected = 1 if calibrator.n_features_in_ == 1 else calibrator.n_features_in_
+    expected = calibrator.n_features_in_
     if len(columns) != expected:
         raise UserError(
             f"the calibrator was fitted on {expected} column{'s' * (expected != 1)} of predictions "
@@ -70,9 +71,6 @@ def write_calibrated(
     The file appears when it is complete, or not at all.
     """
     check_format(output)
-    if output.exists() and output.samefile(table.path):
-        raise UserError(f"{output} is the file to be read: choose another name.")
-    columns = in_class_order(calibrator, columns)
     new = calibrated_columns(calibrator, table, columns, prefix)
     failure: list[Exception] = []
     n_rows = 0
@@ -94,7 +92,7 @@ def write_calibrated(
     rows = register_io_source(batches, schema=schema)
     with atomic_path(output, overwrite=overwrite) as temporary:
         try:
-            if output.suffix == ".csv":
+            if has_format(output, ".csv"):
                 rows.sink_csv(temporary, maintain_order=True)
             else:
                 rows.sink_parquet(temporary, maintain_order=True)
@@ -114,7 +112,6 @@ def _with_calibrated(
     scale: Scale,
     first_row: int,
 ) -> pl.DataFrame:
-    table.check_lines(batch)
     values = read_values(table, batch, columns, scale, first_row=first_row)
     prob = calibrator.predict_proba(food(calibrator, values, scale))
     by_column = prob[:, np.newaxis] if prob.ndim == 1 else prob

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 
@@ -19,7 +19,7 @@ def as_user_error() -> Iterator[None]:
         raise UserError(str(error)) from error
 
 
-def listed(names: list[str], limit: int = 12) -> str:
+def listed(names: Sequence[str], limit: int = 12) -> str:
     """Some names for a message."""
     more = f", ... ({len(names)} in all)" if len(names) > limit else ""
     return ", ".join(names[:limit]) + more

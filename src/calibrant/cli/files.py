@@ -7,7 +7,10 @@ import difflib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 import polars as pl
@@ -16,6 +19,9 @@ from calibrant.cli.errors import UserError, listed
 from calibrant.inputs import FloatArray
 
 FORMATS = (".csv", ".parquet")
+
+# Beyond this many characters, a value of a CSV file is taken for a quote that is not closed.
+_LONGEST_TEXT = 2**24
 
 
 @dataclass(frozen=True)
@@ -28,7 +34,7 @@ class Table:
 
     @property
     def is_csv(self) -> bool:
-        return self.path.suffix == ".csv"
+        return has_format(self.path, ".csv")
 
     def require(self, names: Sequence[str]) -> None:
         """Raise UserError unless all the columns exist and none is named twice."""
@@ -39,42 +45,41 @@ class Table:
         if twice:
             raise UserError(f'column "{twice[0]}" is asked for twice: each column has one role.')
 
+    @cached_property
+    def n_rows(self) -> int:
+        """The number of rows; an error where lines of a CSV file do not match its header."""
+        if self.is_csv:
+            return self._count_records()
+        with self._reading():
+            return int(self.lazy.select(pl.len()).collect().item())
+
     def collect(self, names: Sequence[str]) -> pl.DataFrame:
         """Some of the columns, at least one row."""
         self.require(names)
-        # The last column shows whether lines of a CSV file are cut short.
-        wanted = list(dict.fromkeys([*names, self.columns[-1]]))
-        with self._reading():
-            frame = self.lazy.select(wanted).collect()
-        self.check_lines(frame)
-        if frame.height == 0:
+        if self.n_rows == 0:
             raise UserError(f"{self.path} has the names of columns, but no rows.")
+        with self._reading():
+            frame = self.lazy.select(names).collect()
+        self._check_height(frame.height)
         return frame
 
     def batches(self) -> Iterator[pl.DataFrame]:
         """All rows and columns in their order, a batch at a time."""
+        if self.n_rows == 0:
+            return
+        height = 0
         with self._reading():
-            yield from self.lazy.collect_batches(maintain_order=True, engine="streaming")
-
-    def n_rows(self) -> int:
-        with self._reading():
-            return int(self.lazy.select(pl.len()).collect().item())
-
-    def check_lines(self, frame: pl.DataFrame) -> None:
-        """Raise UserError where a CSV file has lines with too few values."""
-        # Polars fills such lines up with nulls: only a null in the last column is worth a look.
-        if self.is_csv and frame[self.columns[-1]].null_count():
-            self._find_broken_line()
+            for batch in self.lazy.collect_batches(maintain_order=True, engine="streaming"):
+                height += batch.height
+                yield batch
+        self._check_height(height)
 
     def place(self, row: int) -> str:
         """Where a row, counted from 0, is in the file."""
         if not self.is_csv:
             return f"row {row + 1}"
-        with self.path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file)
-            for _ in range(row + 2):
-                next(reader)
-            return f"line {reader.line_num}"
+        line, _ = next(islice(self._records(), row + 1, None))
+        return f"line {line}"
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
@@ -82,34 +87,64 @@ class Table:
             yield
         except pl.exceptions.PolarsError as error:
             if self.is_csv:
-                self._find_broken_line()
+                self._refuse_stray_quote()
             raise UserError(f"{self.path} cannot be read: {_first_line(error)}") from error
 
-    def _find_broken_line(self) -> None:
-        """Raise UserError for the first line of a CSV file that is not like its header."""
+    def _check_height(self, height: int) -> None:
+        # Polars and the csv module agree on all files but those with stray quotes, where Polars
+        # can skip rows without a word.
+        if height != self.n_rows:
+            self._refuse_stray_quote()
+            raise UserError(f"{self.path} cannot be read: {height} of {self.n_rows} rows found.")
+
+    def _count_records(self) -> int:
+        """The number of records below the header, every one with as many values as that."""
+        # Polars fills short lines up with nulls, and does not look at the ends of lines whose last
+        # columns are not asked for: wrong numbers for a text with an unquoted comma in it.
         n_columns = len(self.columns)
-        with self.path.open(newline="", encoding="utf-8-sig") as file:
+        n_records = -1
+        for line, record in self._records():
+            if len(record) != n_columns:
+                where = f"line {line} of {self.path}"
+                if not record:
+                    raise UserError(f"{where} is blank: delete it.")
+                raise UserError(
+                    f"{where} has {_count(len(record), 'value')}, but the first line names "
+                    f"{_count(n_columns, 'column')}: correct it. Text with commas in it needs "
+                    "double quotes around it."
+                )
+            n_records += 1
+        return n_records
+
+    def _records(self) -> Iterator[tuple[int, list[str]]]:
+        """The header and the records of a CSV file, with the number of their first line."""
+        csv.field_size_limit(_LONGEST_TEXT)
+        line = 1
+        with _open_text(self.path) as file:
             reader = csv.reader(file, strict=True)
-            last = 0
             try:
                 for record in reader:
-                    where = f"line {last + 1} of {self.path}"
-                    if not record:
-                        raise UserError(f"{where} is blank: delete it.")
-                    if len(record) != n_columns:
-                        raise UserError(
-                            f"{where} has {_count(len(record), 'value')}, but the first line names "
-                            f"{_count(n_columns, 'column')}: correct it. Text with commas in it "
-                            "needs double quotes around it."
-                        )
-                    last = reader.line_num
-            except UnicodeDecodeError as error:
-                raise UserError(f"{self.path} is not text in UTF-8: save it as that.") from error
+                    yield line, record
+                    line = reader.line_num + 1
             except csv.Error as error:
                 raise UserError(
-                    f"line {last + 1} of {self.path} is not valid CSV ({error}): look for a double "
+                    f"line {line} of {self.path} is not valid CSV ({error}): look for a double "
                     "quote that is not closed."
                 ) from error
+
+    def _refuse_stray_quote(self) -> None:
+        """Raise UserError for the first record with a double quote that is not written twice."""
+        lines: list[str] = []
+        with _open_text(self.path) as file:
+            for record in csv.reader(line for line in file if lines.append(line) is None):
+                with_quotes = [field for field in record if '"' in field]
+                written = sum(2 * field.count('"') + 2 for field in with_quotes)
+                if "".join(lines).count('"') < written:
+                    raise UserError(
+                        f"{self.path} has a double quote in the text {with_quotes[0]!r}: put the "
+                        "text between double quotes and write those inside of it twice."
+                    )
+                lines.clear()
 
     def _no_column(self, name: str) -> str:
         if len(self.columns) == 1 and any(sign in self.columns[0] for sign in ";\t|"):
@@ -124,12 +159,9 @@ class Table:
 
 def open_table(path: Path) -> Table:
     """Look at the head of a file."""
-    if path.is_dir():
-        raise UserError(f"{path} is a folder: give a CSV or Parquet file.")
-    if not path.exists():
-        raise UserError(f"there is no file {path}.")
+    require_file(path)
     check_format(path)
-    if path.suffix == ".csv":
+    if has_format(path, ".csv"):
         return _open_csv(path)
     try:
         lazy = pl.scan_parquet(path, glob=False)
@@ -138,28 +170,73 @@ def open_table(path: Path) -> Table:
         raise UserError(f"{path} is damaged or not a Parquet file: {_first_line(error)}") from error
 
 
+def require_file(path: Path) -> None:
+    """Raise UserError unless there is a file of this name."""
+    if path.is_dir():
+        raise UserError(f"{path} is a folder: give a file.")
+    if not path.exists():
+        raise UserError(f"there is no file {path}.")
+
+
 def check_format(path: Path) -> None:
     """Raise UserError for the name of a file that is neither CSV nor Parquet."""
-    if path.suffix not in FORMATS:
+    if not has_format(path, *FORMATS):
         raise UserError(
             f"{path} is neither .csv nor .parquet by its name: these are the formats calibrant "
             "reads and writes."
         )
 
 
+def check_output(path: Path, *, sources: Sequence[Path], overwrite: bool) -> None:
+    """Raise UserError where a file cannot or must not be written, before the work starts."""
+    if path.is_dir():
+        raise UserError(f"{path} is a folder: give the name of a file to write.")
+    if not path.parent.is_dir():
+        raise UserError(f"the folder {path.parent} does not exist: create it first.")
+    if not path.exists():
+        return
+    # Even with --force: what is read must not be lost to a slip of the pen.
+    if any(source.exists() and path.samefile(source) for source in sources):
+        raise UserError(f"{path} is a file to be read: choose another name for the output.")
+    if not overwrite:
+        raise UserError(f"{path} exists already: choose another name or pass --force.")
+
+
+def has_format(path: Path, *formats: str) -> bool:
+    """Whether the name of a file ends with one of these."""
+    return path.suffix.lower() in formats
+
+
+@contextmanager
+def _open_text(path: Path) -> Iterator[TextIO]:
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        try:
+            yield file
+        except UnicodeDecodeError as error:
+            raise UserError(f"{path} is not text in UTF-8: save it as that.") from error
+
+
 def _open_csv(path: Path) -> Table:
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            header = next(csv.reader(file), None)
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path} is not text in UTF-8: save it as that.") from error
-    if not header:
+    with _open_text(path) as file:
+        header = next(csv.reader(file), None)
+    if header is None:
         raise UserError(f"{path} is empty: its first line must name the columns.")
+    if not header:
+        raise UserError(f"the first line of {path} is blank: it must name the columns.")
     twice = [name for k, name in enumerate(header) if name in header[:k]]
     if twice:
         raise UserError(f'{path} has two columns named "{twice[0]}": rename one of them.')
     # Text is carried along as it is, so that 007 or 1.50 in any column stays what it was.
-    return Table(path, pl.scan_csv(path, infer_schema=False, glob=False), tuple(header))
+    lazy = pl.scan_csv(path, infer_schema=False, glob=False)
+    table = Table(path, lazy, tuple(header))
+    with table._reading():
+        names = lazy.collect_schema().names()
+    if names != header:
+        raise UserError(
+            f"the first line of {path} cannot be read: names of columns must be free of line "
+            "breaks and double quotes, and lines must end with LF or CR LF."
+        )
+    return table
 
 
 def numbers(table: Table, column: pl.Series, *, first_row: int = 0) -> FloatArray:

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from calibrant.cli.errors import UserError, listed
-from calibrant.cli.files import Table, numbers, refuse, refuse_where
+from calibrant.cli.files import Table, numbers, refuse_where
 from calibrant.inputs import ROW_SUM_TOLERANCE, FloatArray
 from calibrant.transforms import inv_logit, softmax
 
@@ -143,17 +143,19 @@ def read_labels(table: Table, column: pl.Series) -> NDArray[Any]:
     if column.dtype.is_float():
         values = numbers(table, column)
         refuse_where(
-            values != np.floor(values),
+            (values != np.floor(values)) | (np.abs(values) > 2**53),
             table,
             column,
-            "which is no label: labels are whole numbers, text or booleans (was the column of "
-            "predictions named as the label?)",
+            "which is no label: labels are text, booleans or whole numbers below 2^53 (was the "
+            "column of predictions named as the label?)",
         )
         return values.astype(np.int64)
     if column.dtype.is_integer() or column.dtype in (pl.Boolean, pl.String):
         return np.array(column.to_list()) if column.dtype == pl.String else column.to_numpy()
-    refuse(table, column, 0, "which is no label: labels are whole numbers, text or booleans")
-    raise AssertionError  # not reached: refuse always raises
+    raise UserError(
+        f'column "{column.name}" of {table.path} holds values of type {column.dtype}; labels are '
+        "whole numbers, text or booleans."
+    )
 
 
 def _typed(column: pl.Series) -> pl.Series:
@@ -217,7 +219,9 @@ def _two_labels(name: str, present: list[Any], pos_label: str | None) -> list[An
     known = present
     if zero_one:
         known = [False, True] if isinstance(present[0], bool) else [0, 1]
-    positive = [label for label in known if str(label).lower() == pos_label.lower()]
+    # True may be written true; but Yes and yes can be two labels.
+    positive = [label for label in known if str(label) == pos_label]
+    positive += [label for label in known if str(label).lower() == pos_label.lower()]
     if not positive:
         raise UserError(
             f'--pos-label {pos_label} is not among the labels of column "{name}": '
