@@ -1,7 +1,7 @@
 """All benchmark cases, in the order of the table."""
 
-from cases import binary, binned, multiclass, predict
+from cases import binary, binned, kernel, multiclass, predict
 
-CASES = {
-    case.name: case for case in (*binned.CASES, *binary.CASES, *multiclass.CASES, *predict.CASES)
-}
+FAMILIES = (binned, kernel, binary, multiclass, predict)
+
+CASES = {case.name: case for family in FAMILIES for case in family.CASES}

@@ -1,6 +1,7 @@
 """The command line: parse, call, print.
 
-Exit codes: 0 fine, 2 something that the user can put right, 1 a fault of calibrant.
+Exit codes: 0 fine, 2 something that the user can put right, 3 calibration is rejected (`test`),
+1 a fault of calibrant.
 """
 
 from __future__ import annotations
@@ -23,8 +24,12 @@ def main() -> None:
 
     try:
         app()
-    except (UserError, OSError) as error:
+    except UserError as error:
         _fail(2, str(error))
+    except OSError as error:
+        _fail(2, f"{error.filename}: {error.strerror}." if error.filename else str(error))
+    except MemoryError:
+        _fail(2, "there is too little memory: use fewer rows, --bins or --resamples.")
     except Exception as error:  # the last resort: anything else is our fault
         if os.environ.get("CALIBRANT_DEBUG"):
             raise

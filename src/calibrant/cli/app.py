@@ -61,7 +61,10 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and no
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of all that is random.")]
 Resamples = Annotated[
-    int, typer.Option(min=0, help="Resamples for intervals and the test; 0 leaves them out.")
+    int,
+    typer.Option(
+        min=0, max=1_000_000, help="Resamples for intervals and the test; 0 leaves them out."
+    ),
 ]
 
 
@@ -74,7 +77,7 @@ def evaluate(
     weight: Weight = None,
     pos_label: PosLabel = None,
     scale: Input = "probability",
-    bins: Annotated[int, typer.Option(min=1, help="Bins of [0, 1].")] = 10,
+    bins: Annotated[int, typer.Option(min=1, max=100_000, help="Bins of [0, 1].")] = 10,
     strategy: Annotated[
         Literal["uniform", "quantile"],
         typer.Option(help="Bins of equal width, or of about equally many rows."),
@@ -91,7 +94,7 @@ def evaluate(
 
     with as_user_error():
         data = _read(file, label, prob, prob_prefix, weight, pos_label, scale)
-        with show.progress() as progress:
+        with show.progress() as progress, show.warnings_as_notes():
             found = evaluation.evaluate(
                 data,
                 bins=bins,
@@ -122,7 +125,9 @@ def calibration_test_command(
         Literal["bootstrap", "asymptotic"], typer.Option(help="Which test.")
     ] = "bootstrap",
     alpha: Annotated[float, typer.Option(help="Reject when p is at most this.")] = 0.05,
-    resamples: Annotated[int, typer.Option(min=1, help="Resamples of the bootstrap.")] = 999,
+    resamples: Annotated[
+        int, typer.Option(min=1, max=1_000_000, help="Resamples of the bootstrap.")
+    ] = 999,
     shuffle: Annotated[
         bool, typer.Option("--shuffle", help="Put rows in random order before pairing them.")
     ] = False,
@@ -197,10 +202,11 @@ def fit(
 
     Example: calibrant fit scored.csv --label bought --prob p_buy --output buy.json
     """
-    from calibrant.cli import selection, show
+    from calibrant.cli import files, selection, show
 
-    if output.exists() and not force:
-        raise UserError(f"{output} exists already: choose another name or pass --force.")
+    if files.has_format(output, *files.FORMATS):
+        raise UserError(f"the calibrator is saved as JSON: {output} should end with .json.")
+    files.check_output(output, sources=[file], overwrite=force)
     with as_user_error():
         data = _read(file, label, prob, prob_prefix, weight, pos_label, scale)
         if method == "auto":
@@ -250,7 +256,9 @@ def apply(
     prob: Prob,
     output: Annotated[Path, typer.Option(help="The new CSV or Parquet file.", show_default=False)],
     prob_prefix: Prefix = None,
-    scale: Input = "probability",
+    scale: Annotated[
+        Scale, typer.Option("--input", help="What the predictions are; the same as for fit.")
+    ] = "probability",
     prefix: Annotated[
         str, typer.Option(help="Put before the names of the calibrated columns.")
     ] = "calibrated_",
@@ -266,10 +274,11 @@ def apply(
     with as_user_error():
         fitted = applying.load_calibrator(calibrator)
         table = files.open_table(file)
-        columns = predictions.prediction_columns(table, prob, prob_prefix)
-        n_rows = table.n_rows()
+        files.check_output(output, sources=[file, calibrator], overwrite=force)
+        named = predictions.prediction_columns(table, prob, prob_prefix)
+        columns = applying.in_class_order(fitted, named)
         with show.progress() as progress:
-            applying.write_calibrated(
+            n_rows = applying.write_calibrated(
                 fitted,
                 table,
                 columns,
@@ -277,7 +286,7 @@ def apply(
                 scale=scale,
                 prefix=prefix,
                 overwrite=force,
-                progress=lambda done: progress("apply", done, n_rows),
+                progress=lambda done: progress("apply", done, table.n_rows),
             )
     new = [prefix + column for column in columns]
     if as_json:
@@ -295,6 +304,8 @@ def demo(
     """Do the whole job on real forecasts that come with calibrant."""
     from calibrant.cli.demo import run
 
+    if output.exists() and not force and (output.is_file() or any(output.iterdir())):
+        raise UserError(f"{output} exists already: choose another --output or pass --force.")
     with as_user_error():
         run(output, overwrite=force)
 

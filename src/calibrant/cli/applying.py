@@ -12,7 +12,7 @@ from polars.io.plugins import register_io_source
 
 from calibrant.calibrators.base import Calibrator
 from calibrant.cli.errors import UserError, listed
-from calibrant.cli.files import Table, check_format, check_output, has_format, require_file
+from calibrant.cli.files import Table, check_format, has_format, require_file
 from calibrant.cli.predictions import Scale, named_labels, read_values
 from calibrant.cli.selection import food
 from calibrant.saving import atomic_path, load

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -134,17 +134,24 @@ class Table:
 
     def _refuse_stray_quote(self) -> None:
         """Raise UserError for the first record with a double quote that is not written twice."""
-        lines: list[str] = []
+        n_quotes = 0
+
+        def counted(lines: Iterable[str]) -> Iterator[str]:
+            nonlocal n_quotes
+            for line in lines:
+                n_quotes += line.count('"')
+                yield line
+
         with _open_text(self.path) as file:
-            for record in csv.reader(line for line in file if lines.append(line) is None):
+            for record in csv.reader(counted(file)):
                 with_quotes = [field for field in record if '"' in field]
                 written = sum(2 * field.count('"') + 2 for field in with_quotes)
-                if "".join(lines).count('"') < written:
+                if n_quotes < written:
                     raise UserError(
                         f"{self.path} has a double quote in the text {with_quotes[0]!r}: put the "
                         "text between double quotes and write those inside of it twice."
                     )
-                lines.clear()
+                n_quotes = 0
 
     def _no_column(self, name: str) -> str:
         if len(self.columns) == 1 and any(sign in self.columns[0] for sign in ";\t|"):

@@ -114,6 +114,8 @@ def compare(
             continue
         loss = log_loss(data, fitted.oof_predictions_)
         candidates.append(Candidate(method, loss, fitted.calibrator_, notes))
+    if all(candidate.log_loss is None for candidate in candidates[1:]):
+        raise UserError(f"no calibrator can be compared by {cv} folds: {candidates[1].notes[0]}")
     return sorted(candidates, key=lambda c: np.inf if c.log_loss is None else c.log_loss)
 
 

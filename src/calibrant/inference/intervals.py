@@ -181,6 +181,10 @@ def confidence_interval(
     of a row agree with each other. Where few resamples lie below the estimate, widening makes it
     the lower end. Errors that cannot be negative have no negative ends.
 
+    How often 95 % intervals held the error of an infinite sample, in simulations of two classes:
+    "skce" 93 to 97 %; debiased squared "ece" 82 to 92 %; plain "ece" never for calibrated
+    forecasts, and 25 % at 100 and 89 % at 1,000 rows where the true error was 0.08.
+
     Quantiles are NumPy's linear ones. Each resample has quantile bins of its own. A bandwidth of
     "median" is the median distance of the data in all resamples. Copies of a row in a resample are
     rows of their own, and make pairs with each other.
