@@ -225,7 +225,7 @@ def test_apply_refuses_what_it_would_destroy_or_cannot_write(calibrant, tmp_path
     assert_refused(calibrant(*apply, "out.txt", *named), "out.txt is neither .csv nor .parquet")
     assert_refused(calibrant(*apply, "no/out.csv", *named), "the folder no does not exist")
     run = calibrant(*apply, "data.csv", *named, "--force")
-    assert_refused(run, "data.csv is the file to be read: choose another name")
+    assert_refused(run, "data.csv is a file to be read: choose another name")
 
 
 def test_apply_leaves_nothing_behind_when_a_late_row_is_wrong(calibrant, tmp_path: Path) -> None:

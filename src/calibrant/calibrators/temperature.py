@@ -168,13 +168,14 @@ def _multiclass(logits: Floats, codes: NDArray[np.intp], weight: Floats | None) 
 
 def _best_inverse(derivatives: Callable[[Floats], tuple[Floats, Floats]]) -> Optimum:
     low, high = np.array([1.0 / _HIGHEST]), np.array([1.0 / _LOWEST])
-    if derivatives(high)[0][0] <= 0.0:
-        return Optimum(high, converged=False, n_iter=0)
-    if derivatives(low)[0][0] >= 0.0:
-        return Optimum(low, converged=False, n_iter=0)
     # At a high temperature the loss is nearly quadratic: Newton's steps from there fall short of
     # the optimum rather than jump beyond it, to where nothing is curved.
-    return minimise(derivatives, low, (float(low[0]), float(high[0])))
+    optimum = minimise(derivatives, low, (float(low[0]), float(high[0])))
+    if optimum.converged and low[0] < optimum.point[0] < high[0]:
+        return optimum
+    if derivatives(high)[0][0] <= 0.0:
+        return Optimum(high, converged=False, n_iter=optimum.n_iter)
+    return Optimum(optimum.point, converged=False, n_iter=optimum.n_iter)
 
 
 def _one_number_for_two(logits: Floats) -> Floats:

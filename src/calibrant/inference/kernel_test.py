@@ -172,10 +172,11 @@ def calibration_test(
     processors. Asymptotic: O(nK). There is no `sample_weight`: the theory is for independent,
     equally counted rows, and repeated rows would pass for independent evidence.
 
-    In simulations of calibrated forecasts (n = 30 to 1,000, K = 2 to 10) the bootstrap rejected at
-    the 5 % level in 4.5 to 5.8 % of the samples of at least 100 rows; with 30 rows in 2.5 % (K = 10,
-    canonical) to 6.6 % ("confidence"). "asymptotic" rejected in 2.0 to 5.7 %. For logits too extreme
-    by a factor 1.25, 1,000 rows and K = 2, the bootstrap had a power of 65 %, "asymptotic" 4 %.
+    In simulations of calibrated forecasts (n = 30 to 1,000, K = 2 to 10) the bootstrap rejected
+    at the 5 % level in 4.5 to 5.8 % of the samples of at least 100 rows; with 30 rows in 2.5 %
+    (K = 10, canonical) to 6.6 % ("confidence"). "asymptotic" rejected in 2.0 to 5.7 %. For logits
+    too extreme by a factor 1.25, 1,000 rows and K = 2, the bootstrap had a power of 65 %,
+    "asymptotic" one of 4 %.
 
     References
     ----------

@@ -27,7 +27,7 @@ from calibrant.inputs import FloatArray
 
 Floats = NDArray[np.float64]
 
-_ENTRIES = 16_384
+_ENTRIES = 32_768
 _MANY_CLASSES = 100
 _NEGLIGIBLE = -800.0  # exp(-800) is 0: below it only overflow could come
 
@@ -112,10 +112,9 @@ def temperature_derivatives(
         np.maximum(scaled, _NEGLIGIBLE, out=scaled)
         share = np.exp(scaled)
         total = share.sum(axis=1)
+        mean = np.einsum("ij,ij->i", share, scaled) / total
         share *= scaled
-        mean = share.sum(axis=1) / total
-        share *= scaled
-        variance = share.sum(axis=1) / total - mean * mean
+        variance = np.einsum("ij,ij->i", share, scaled) / total - mean * mean
         slope += _sum(mean - own, weight, rows)
         curvature += _sum(variance, weight, rows)
     return slope / inverse, curvature / inverse**2
