@@ -118,9 +118,10 @@ class BetaCalibration(BinaryCalibrator):
         self.a_, self.b_ = map(float, fit.slopes)
         self.c_ = fit.intercept
         self.loss_, self.converged_, self.n_iter_ = fit.loss, fit.converged, fit.n_iter
-        if scores.min() == scores.max():
+        if np.ptp(np.clip([scores.min(), scores.max()], self.eps, 1.0 - self.eps)) == 0.0:
             warnings.warn(
-                "all probabilities are equal: BetaCalibration predicts the same one everywhere.",
+                "all probabilities are equal, perhaps after clipping: BetaCalibration predicts "
+                "the same everywhere.",
                 UserWarning,
                 stacklevel=3,
             )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.calibrators.base import BinaryCalibrator, Scale, warn_not_converged
-from calibrant.calibrators.logistic_fit import fit_logistic
+from calibrant.calibrators.logistic_fit import class_totals, fit_logistic
 from calibrant.inputs import FloatArray
 from calibrant.kernels.logistic import expit_in_place
 from calibrant.saving import saveable
@@ -91,8 +91,7 @@ class PlattScaling(BinaryCalibrator):
     def _fit(
         self, scores: FloatArray, codes: NDArray[np.intp], weight: NDArray[np.float64] | None
     ) -> None:
-        n_positive = float(codes.sum() if weight is None else codes @ weight)
-        n_negative = float(len(codes) - n_positive if weight is None else (1 - codes) @ weight)
+        n_negative, n_positive = class_totals(codes, weight)
         correction = (1.0 / (n_negative + 2.0), 1.0 / (n_positive + 2.0))
         columns = np.empty((2, len(scores)))
         columns[1] = scores
@@ -113,6 +112,7 @@ class PlattScaling(BinaryCalibrator):
             )
 
     def _predict(self, scores: FloatArray) -> NDArray[np.float64]:
-        odds = np.multiply(scores, self.slope_, dtype=np.float64)
-        odds += self.intercept_
+        with np.errstate(over="ignore"):  # beyond the largest double the probability is 0 or 1
+            odds = np.multiply(scores, self.slope_, dtype=np.float64)
+            odds += self.intercept_
         return expit_in_place(odds)

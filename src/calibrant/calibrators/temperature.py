@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.calibrators.base import Calibrator, Scale, warn_not_converged
-from calibrant.calibrators.logistic_fit import relative_weights
+from calibrant.calibrators.logistic_fit import LARGE, TENTH, mean_derivatives, relative_weights
 from calibrant.calibrators.logits import read_logits
 from calibrant.calibrators.newton import Floats, Optimum, minimise
 from calibrant.inputs import FloatArray
 from calibrant.kernels.logistic import (
     expit_in_place,
-    logistic_derivatives,
     logistic_loss,
     temperature_derivatives,
     temperature_loss,
@@ -25,6 +25,8 @@ from calibrant.saving import saveable
 from calibrant.transforms import softmax
 
 _LOWEST, _HIGHEST = 1e-3, 1e3
+# The ends of the inverse temperature.
+_SOFTEST, _SHARPEST = 1.0 / _HIGHEST, 1.0 / _LOWEST
 
 
 @saveable
@@ -107,7 +109,8 @@ class TemperatureScaling(Calibrator):
         self, scores: FloatArray, codes: NDArray[np.intp], weight: NDArray[np.float64] | None
     ) -> None:
         logits = _one_number_for_two(read_logits(scores, self.input))
-        objective = (_binary if logits.ndim == 1 else _multiclass)(logits, codes, weight)
+        model = _binary if logits.ndim == 1 else _multiclass
+        objective = model(logits, codes, weight)
         if _all_flat(logits):
             warnings.warn(
                 "no row prefers a class, so that every temperature predicts the same: 1 is taken.",
@@ -116,7 +119,12 @@ class TemperatureScaling(Calibrator):
             )
             optimum = Optimum(np.ones(1), converged=True, n_iter=0)
         else:
-            optimum = _best_inverse(objective.derivatives)
+            start = None
+            if logits.size >= LARGE:
+                part = None if weight is None else weight[TENTH]
+                coarse = _best_inverse(model(logits[TENTH], codes[TENTH], part).derivatives)
+                start = coarse.point if coarse.converged else None
+            optimum = _best_inverse(objective.derivatives, start)
         inverse = float(optimum.point[0])
         self.temperature_ = 1.0 / inverse
         self.loss_ = objective.loss(inverse)
@@ -143,14 +151,10 @@ def _binary(logits: Floats, codes: NDArray[np.intp], weight: Floats | None) -> _
     weight, total = relative_weights(weight, len(codes))
     columns, slant = (logits * (2.0 * codes - 1.0))[np.newaxis], np.zeros(1)
 
-    def derivatives(inverse: Floats) -> tuple[Floats, Floats]:
-        gradient, hessian = logistic_derivatives(columns, weight, slant, inverse)
-        return gradient / total, hessian / total
-
     def loss(inverse: float) -> float:
         return logistic_loss(columns, weight, slant, np.array([inverse])) / total
 
-    return _Objective(derivatives, loss)
+    return _Objective(mean_derivatives(columns, weight, slant, total), loss)
 
 
 def _multiclass(logits: Floats, codes: NDArray[np.intp], weight: Floats | None) -> _Objective:
@@ -166,16 +170,22 @@ def _multiclass(logits: Floats, codes: NDArray[np.intp], weight: Floats | None) 
     return _Objective(derivatives, loss)
 
 
-def _best_inverse(derivatives: Callable[[Floats], tuple[Floats, Floats]]) -> Optimum:
-    low, high = np.array([1.0 / _HIGHEST]), np.array([1.0 / _LOWEST])
-    # At a high temperature the loss is nearly quadratic: Newton's steps from there fall short of
-    # the optimum rather than jump beyond it, to where nothing is curved.
-    optimum = minimise(derivatives, low, (float(low[0]), float(high[0])))
-    if optimum.converged and low[0] < optimum.point[0] < high[0]:
-        return optimum
-    if derivatives(high)[0][0] <= 0.0:
-        return Optimum(high, converged=False, n_iter=optimum.n_iter)
-    return Optimum(optimum.point, converged=False, n_iter=optimum.n_iter)
+def _best_inverse(
+    derivatives: Callable[[Floats], tuple[Floats, Floats]], start: Floats | None = None
+) -> Optimum:
+    """The best inverse temperature; converged if it is inside the interval."""
+    if start is None:
+        sharpest = np.array([_SHARPEST])
+        # Without an optimum inside, Newton's steps would creep there.
+        if derivatives(sharpest)[0][0] <= 0.0:
+            return Optimum(sharpest, converged=False, n_iter=0)
+        # At the soft end the loss is nearly quadratic: steps from there fall short of the optimum
+        # rather than jump beyond it, to where nothing is curved.
+        start = np.array([_SOFTEST])
+    optimum = minimise(derivatives, start, (_SOFTEST, _SHARPEST))
+    # Where the loss falls beyond an end, the last step is cut short there.
+    inside = _SOFTEST < optimum.point[0] < _SHARPEST
+    return replace(optimum, converged=optimum.converged and bool(inside))
 
 
 def _one_number_for_two(logits: Floats) -> Floats:

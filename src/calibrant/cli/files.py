@@ -198,6 +198,8 @@ def check_output(path: Path, *, sources: Sequence[Path], overwrite: bool) -> Non
     """Raise UserError where a file cannot or must not be written, before the work starts."""
     if path.is_dir():
         raise UserError(f"{path} is a folder: give the name of a file to write.")
+    if path.exists() and not path.is_file():
+        raise UserError(f"{path} is a device, which would be replaced: name a file to write.")
     if not path.parent.is_dir():
         raise UserError(f"the folder {path.parent} does not exist: create it first.")
     if not path.exists():

@@ -1,0 +1,44 @@
+"""`calibrant demo`: the whole job on the data that come with the package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import calibrant as cb
+
+
+def test_demo(calibrant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("calibrant.cli.demo._RESAMPLES", 19)
+    run = calibrant("demo", "--output", "results")
+    assert (run.code, run.stderr) == (0, "")
+    folder = tmp_path / "results"
+    for name in ("games", "cifar10"):
+        assert cb.load(folder / f"{name}_calibrator.json").classes_.size in (2, 10)
+    games = pl.read_csv(folder / "games_future_calibrated.csv")
+    assert games.columns[-1] == "calibrated_y_prob"
+    images = pl.read_parquet(folder / "cifar10_test_calibrated.parquet")
+    assert len([name for name in images.columns if name.startswith("calibrated_z_")]) == 10
+    assert not [path for path in folder.iterdir() if path.name.endswith(".tmp")]
+
+    # Its commands are real: they can be given again, with the same results.
+    commands = [line[2:].split() for line in run.stdout.splitlines() if line.startswith("$ ")]
+    assert [command[1] for command in commands] == ["evaluate", "fit", "apply", "evaluate"] * 2
+    fit = [argument for argument in commands[1][1:]]
+    again = calibrant(*fit, "--force", "--json")
+    assert again.json["best"] in run.stdout
+    saved = (folder / "games_calibrator.json").read_text()
+    assert calibrant(*commands[2][1:], "--force").code == 0
+    assert saved == (folder / "games_calibrator.json").read_text()
+    assert pl.read_csv(folder / "games_future_calibrated.csv").equals(games)
+
+
+def test_demo_overwrites_nothing_unasked(calibrant, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "games_past.csv").write_text("mine")
+    run = calibrant("demo", "--output", "mine")
+    assert run.code == 2
+    assert "mine exists already: choose another --output or pass --force" in run.stderr
+    assert (tmp_path / "mine" / "games_past.csv").read_text() == "mine"
