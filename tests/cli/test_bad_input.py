@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import json
 from pathlib import Path
 
 import numpy as np
@@ -258,6 +260,97 @@ def test_values_of_options(calibrant, tmp_path: Path) -> None:
         assert run.code == 2
         assert wrong[0] in run.stderr
         assert not run.stdout
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("\ny,p\n1,0.5\n", "the first line of data.csv is blank"),
+        ("y,p\r1,0.5\r0,0.2\r", "lines must end with LF or CR LF"),
+        ("y,p,t\n1,0.5,a\n0,0.2,b,c\n", "line 3 of data.csv has 4 values"),
+        ("t,y,p\nSmith, J,1,0\nx,0,0.2\n", "line 2 of data.csv has 4 values"),
+        ('t,y,p\n5" pipe,1,0.5\n3" pipe,0,0.2\n', "a double quote in the text '5\" pipe'"),
+        ("y,p\n1e300,0.5\n0,0.2\n", "below 2^53"),
+        ("y,p\n99999999999999999999999,0.5\n0,0.2\n", "below 2^53"),
+        ("y,p\n2024-01-01,0.5\n2024-01-02,0.2\n", "has the labels 2024-01-01, 2024-01-02"),
+    ],
+)
+def test_files_that_are_nearly_right(calibrant, tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "data.csv").write_bytes(content.encode())
+    assert_refused(calibrant(*EVALUATE), message)
+
+
+def test_stray_quotes_do_not_swallow_rows(calibrant, tmp_path: Path) -> None:
+    # Two quotes that do not belong together: what is between them would be skipped.
+    (tmp_path / "data.csv").write_text("y,p,t,u\n" + '1,0.5,5" pipe,a\n0,0.2,b,c\n' * 50)
+    assert_refused(calibrant(*EVALUATE), "a double quote in the text")
+
+
+@pytest.mark.parametrize(
+    ("y", "p", "message"),
+    [
+        ([[0], [1]], [0.2, 0.3], 'column "y" of data.parquet holds values of type List(Int64)'),
+        ([0, 1], [[0.2], [0.3]], 'column "p" of data.parquet holds values of type List(Float64)'),
+        ([dt.date(2024, 1, 1)] * 2, [0.2, 0.3], "holds values of type Date"),
+        ([0.5, 1.0], [0.2, 0.3], 'row 1: column "y" is 0.5, which is no label'),
+        ([float("nan"), 1.0], [0.2, 0.3], 'row 1: column "y" is nan'),
+        ([0, None], [0.2, 0.3], 'row 2: column "y" is empty'),
+        ([0, 1], [True, False], "holds values of type Boolean, not numbers"),
+        ([0, 1], [None, None], "holds values of type Null, not numbers"),
+    ],
+)
+def test_types_of_parquet_columns(
+    calibrant, tmp_path: Path, y: list[object], p: list[object], message: str
+) -> None:
+    pl.DataFrame({"y": y, "p": p}, strict=False).write_parquet(tmp_path / "data.parquet")
+    run = calibrant("evaluate", "data.parquet", "--label", "y", "--prob", "p", "--resamples", "0")
+    assert_refused(run, message)
+
+
+def test_a_parquet_file_of_no_rows(calibrant, tmp_path: Path) -> None:
+    frame = pl.DataFrame(schema={"y": pl.Int64, "p": pl.Float64})
+    frame.write_parquet(tmp_path / "data.parquet")
+    run = calibrant("evaluate", "data.parquet", "--label", "y", "--prob", "p")
+    assert_refused(run, "has the names of columns, but no rows")
+
+
+def test_one_row(calibrant, tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("y,p\n1,0.5\n")
+    assert calibrant(*EVALUATE[:-2]).code == 0
+    fit = ("fit", "data.csv", "--label", "y", "--prob", "p", "--output", "c.json")
+    assert_refused(calibrant(*fit), "no calibrator can be compared by 5 folds")
+    assert_refused(calibrant("test", "data.csv", "--label", "y", "--prob", "p"), "")
+
+
+def test_output_never_destroys_what_is_read(calibrant, tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text(HEADER + FINE)
+    (tmp_path / "link.json").symlink_to("data.csv")
+    (tmp_path / "folder.csv").mkdir()
+    IsotonicCalibration().fit([0.1, 0.9], [0, 1]).save(tmp_path / "c.csv")
+    fit = ("fit", "data.csv", "--label", "y", "--prob", "p", "--force", "--output")
+    apply = ("apply", "c.csv", "data.csv", "--prob", "p", "--force", "--output")
+    for command, message in [
+        ((*fit, "data.csv"), "saved as JSON: data.csv should end with .json"),
+        ((*fit, "link.json"), "link.json is a file to be read"),
+        ((*fit, "."), "is a folder"),
+        ((*fit, "/dev/null"), "/dev/null is a device"),
+        ((*apply, "data.csv"), "data.csv is a file to be read"),
+        ((*apply, "c.csv"), "c.csv is a file to be read"),
+        ((*apply, "folder.csv"), "folder.csv is a folder"),
+    ]:
+        before = (tmp_path / "data.csv").read_bytes(), (tmp_path / "c.csv").read_bytes()
+        assert_refused(calibrant(*command), message)
+        assert before == ((tmp_path / "data.csv").read_bytes(), (tmp_path / "c.csv").read_bytes())
+
+
+def test_a_calibrator_that_was_not_fitted(calibrant, tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text(HEADER + FINE)
+    IsotonicCalibration().fit([0.1, 0.9], [0, 1]).save(tmp_path / "c.json")
+    document = json.loads((tmp_path / "c.json").read_text())
+    del document["content"]["fitted"]
+    (tmp_path / "c.json").write_text(json.dumps(document))
+    run = calibrant("apply", "c.json", "data.csv", "--prob", "p", "--output", "out.csv")
+    assert_refused(run, "c.json holds a calibrator that was not fitted")
 
 
 def assert_refused(run, message: str) -> None:

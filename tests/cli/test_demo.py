@@ -26,8 +26,7 @@ def test_demo(calibrant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     # Its commands are real: they can be given again, with the same results.
     commands = [line[2:].split() for line in run.stdout.splitlines() if line.startswith("$ ")]
     assert [command[1] for command in commands] == ["evaluate", "fit", "apply", "evaluate"] * 2
-    fit = [argument for argument in commands[1][1:]]
-    again = calibrant(*fit, "--force", "--json")
+    again = calibrant(*commands[1][1:], "--force", "--json")
     assert again.json["best"] in run.stdout
     saved = (folder / "games_calibrator.json").read_text()
     assert calibrant(*commands[2][1:], "--force").code == 0

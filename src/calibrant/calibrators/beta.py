@@ -29,7 +29,8 @@ class BetaCalibration(BinaryCalibrator):
     Parameters
     ----------
     eps : float, default=1e-15
-        Clipping distance :math:`\epsilon`, in (0, 0.5).
+        Clipping distance :math:`\epsilon`, in (0, 0.5), and at least 1.2e-16, since nothing
+        smaller moves 1 in double precision.
     constraint : None or "monotone", default=None
         "monotone" asks for :math:`a \ge 0` and :math:`b \ge 0`, so that the curve never decreases.
 
@@ -94,8 +95,11 @@ class BetaCalibration(BinaryCalibrator):
     def _fit(
         self, scores: FloatArray, codes: NDArray[np.intp], weight: NDArray[np.float64] | None
     ) -> None:
-        if not 0.0 < self.eps < 0.5:
-            raise ValueError(f"eps must be a number in (0, 0.5), got {self.eps!r}.")
+        if not (0.0 < self.eps < 0.5 and 1.0 - self.eps < 1.0):
+            raise ValueError(
+                f"eps must be a number in (0, 0.5) and large enough that 1 - eps is below 1 in "
+                f"double precision (1.2e-16 is), got {self.eps!r}."
+            )
         if self.constraint not in (None, "monotone"):
             raise ValueError(f"constraint must be None or 'monotone', got {self.constraint!r}.")
 

@@ -74,35 +74,47 @@ def write_calibrated(
     """
     check_format(output)
     new = calibrated_columns(calibrator, table, columns, prefix)
-    failure: list[Exception] = []
+    schema = table.lazy.collect_schema()
+    schema.update(dict.fromkeys(new, pl.Float64()))
     n_rows = 0
 
-    def batches(*_: Any) -> Iterator[pl.DataFrame]:
+    def batches() -> Iterator[pl.DataFrame]:
         nonlocal n_rows
+        for batch in table.batches():
+            yield _with_calibrated(calibrator, table, batch, columns, new, scale, n_rows)
+            n_rows += batch.height
+            progress(n_rows)
+
+    write = _write_csv if has_format(output, ".csv") else _write_parquet
+    with atomic_path(output, overwrite=overwrite) as temporary:
+        write(batches(), schema, temporary)
+    return n_rows
+
+
+def _write_csv(batches: Iterator[pl.DataFrame], schema: pl.Schema, path: Path) -> None:
+    with path.open("wb") as file:
+        pl.DataFrame(schema=schema).write_csv(file)
+        for batch in batches:
+            batch.write_csv(file, include_header=False)
+
+
+def _write_parquet(batches: Iterator[pl.DataFrame], schema: pl.Schema, path: Path) -> None:
+    failure: list[Exception] = []
+
+    def source(*_: Any) -> Iterator[pl.DataFrame]:
         try:
-            for batch in table.batches():
-                yield _with_calibrated(calibrator, table, batch, columns, new, scale, n_rows)
-                n_rows += batch.height
-                progress(n_rows)
+            yield from batches
         except Exception as error:
             # Polars would wrap the error in one of its own, with a traceback for a message.
             failure.append(error)
             raise
 
-    schema = table.lazy.collect_schema()
-    schema.update(dict.fromkeys(new, pl.Float64()))
-    rows = register_io_source(batches, schema=schema)
-    with atomic_path(output, overwrite=overwrite) as temporary:
-        try:
-            if has_format(output, ".csv"):
-                rows.sink_csv(temporary, maintain_order=True)
-            else:
-                rows.sink_parquet(temporary, maintain_order=True)
-        except pl.exceptions.PolarsError:
-            if failure:
-                raise failure[0] from None
-            raise
-    return n_rows
+    try:
+        register_io_source(source, schema=schema).sink_parquet(path, maintain_order=True)
+    except pl.exceptions.PolarsError:
+        if failure:
+            raise failure[0] from None
+        raise
 
 
 def _with_calibrated(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 import numpy as np
 import polars as pl
@@ -22,6 +22,9 @@ FORMATS = (".csv", ".parquet")
 
 # Beyond this many characters, a value of a CSV file is taken for a quote that is not closed.
 _LONGEST_TEXT = 2**24
+
+# Bytes of a CSV file that are in memory at a time.
+_BLOCK = 2**22
 
 
 @dataclass(frozen=True)
@@ -69,10 +72,22 @@ class Table:
             return
         height = 0
         with self._reading():
-            for batch in self.lazy.collect_batches(maintain_order=True, engine="streaming"):
+            for batch in self._blocks() if self.is_csv else self._row_groups():
                 height += batch.height
                 yield batch
         self._check_height(height)
+
+    def _row_groups(self) -> Iterator[pl.DataFrame]:
+        return self.lazy.collect_batches(maintain_order=True, engine="streaming")
+
+    def _blocks(self) -> Iterator[pl.DataFrame]:
+        """The rows of a CSV file, a block of text at a time."""
+        # Polars' own batches of a CSV file pile up in memory faster than anybody takes them.
+        schema = dict.fromkeys(self.columns, pl.String())
+        with self.path.open("rb") as file:
+            _whole_records(file, 0)
+            while block := _whole_records(file, _BLOCK):
+                yield pl.read_csv(block, has_header=False, schema=schema)
 
     def place(self, row: int) -> str:
         """Where a row, counted from 0, is in the file."""
@@ -214,6 +229,15 @@ def check_output(path: Path, *, sources: Sequence[Path], overwrite: bool) -> Non
 def has_format(path: Path, *formats: str) -> bool:
     """Whether the name of a file ends with one of these."""
     return path.suffix.lower() in formats
+
+
+def _whole_records(file: BinaryIO, size: int) -> bytes:
+    """About so many bytes of a CSV file, at least a line, to the end of a record."""
+    block = file.read(size) + file.readline()
+    # An odd number of quotes: the line ends inside of a quoted text.
+    while block.count(b'"') % 2 and (line := file.readline()):
+        block += line
+    return block
 
 
 @contextmanager
