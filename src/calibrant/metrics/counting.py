@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant.inputs import Predictions
 from calibrant.metrics.exact import ExactSums, from_count
-from calibrant.parallel import n_processors
+from calibrant.parallel import in_order, n_processors
 
 # Fewer entries than this are summed faster than a second thread is started.
 _MIN_ENTRIES_PER_THREAD = 200_000
@@ -64,8 +64,5 @@ def _over_rows(count_rows: Callable[[int, int], _Part], prob: NDArray[Any], most
     n_threads = max(1, min(n_processors(), prob.size // _MIN_ENTRIES_PER_THREAD))
     n_parts = max(n_threads, -(-n // most))
     cuts = [n * part // n_parts for part in range(n_parts + 1)]
-    if n_parts == 1:
-        return count_rows(0, n)
-    with ThreadPoolExecutor(n_threads) as pool:
-        parts = pool.map(count_rows, cuts[:-1], cuts[1:])
-        return reduce(lambda a, b: (a[0] + b[0], a[1].plus(b[1])), parts)
+    parts = in_order(lambda rows: count_rows(*rows), list(pairwise(cuts)))
+    return reduce(lambda a, b: (a[0] + b[0], a[1].plus(b[1])), parts)
