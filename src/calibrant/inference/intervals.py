@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.inference.arguments import (
+from calibrant.arguments import (
     as_generator,
     check_confidence_level,
     check_n_resamples,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.inference.arguments import as_generator, check_n_resamples
+from calibrant.arguments import as_generator, check_n_resamples
 from calibrant.inference.wild_bootstrap import wild_bootstrap
 from calibrant.inputs import Predictions, check_predictions
 from calibrant.metrics.kernel_terms import KernelTerms, kernel_terms

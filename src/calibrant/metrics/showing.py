@@ -2,46 +2,26 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from calibrant import frames
 
 if TYPE_CHECKING:
     from calibrant.metrics.table import ReliabilityTable
 
-Backend = Literal["polars", "pandas", "pyarrow"]
-
-_BACKENDS: tuple[Backend, ...] = get_args(Backend)
 _MAX_LINES = 20
 
 
-def as_frame(table: ReliabilityTable, backend: Backend | None) -> Any:
+def as_frame(table: ReliabilityTable, backend: frames.Backend | None) -> Any:
     """A native data frame with a row for each bin."""
-    import narwhals
-
-    if backend is None:
-        backend = _backend_at_hand()
-    elif backend not in _BACKENDS:
-        raise ValueError(f"backend must be one of {', '.join(_BACKENDS)}, got {backend!r}.")
     columns: dict[str, Any] = {}
     if table.kind == "classwise":
         columns["class"] = table.classes[table.panel]
     for name in ("lower", "upper", "count", "weight", "mean_prob", "observed", "gap"):
         columns[name] = getattr(table, name)
-    return narwhals.from_dict(columns, backend=backend).to_native()
-
-
-def _backend_at_hand() -> Backend:
-    """What the caller has imported already, else what is installed."""
-    for name in _BACKENDS:
-        if name in sys.modules:
-            return name
-    for name in _BACKENDS:
-        if importlib.util.find_spec(name) is not None:
-            return name
-    raise ImportError("a data frame needs one of polars, pandas and pyarrow: install one of them.")
+    return frames.from_columns(columns, backend)
 
 
 def as_text(table: ReliabilityTable) -> str:
@@ -69,9 +49,7 @@ def as_text(table: ReliabilityTable) -> str:
     ]
     if table.kind == "classwise":
         columns.insert(0, ("class", [str(k) for k in table.classes[table.panel[:_MAX_LINES]]]))
-    widths = [max(map(len, (name, *cells))) for name, cells in columns]
-    rows = zip(*((name, *cells) for name, cells in columns), strict=True)
-    lines = [heading, *("  ".join(map(str.rjust, row, widths)) for row in rows)]
+    lines = [heading, *frames.aligned(columns)]
     if len(table.count) > _MAX_LINES:
         lines.append(f"... and {len(table.count) - _MAX_LINES} more bins")
     return "\n".join(lines)

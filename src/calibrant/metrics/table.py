@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant import saving
+from calibrant import frames, saving
 from calibrant.metrics import showing
 from calibrant.metrics.exact import LIMIT, ExactSums, from_doubles, to_double, to_doubles
 
@@ -291,7 +291,7 @@ class ReliabilityTable:
         """
         saving.save(self, path, overwrite=overwrite)
 
-    def to_frame(self, backend: showing.Backend | None = None) -> Any:
+    def to_frame(self, backend: frames.Backend | None = None) -> Any:
         """The table as a data frame with a row for each bin.
 
         Parameters

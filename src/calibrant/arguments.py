@@ -1,4 +1,4 @@
-"""Arguments of bootstrap intervals and tests."""
+"""Arguments that several parts of the library take."""
 
 from __future__ import annotations
 
