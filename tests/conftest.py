@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-PROBCAL = Path(__file__).parent / "reference" / "probcal"
+REFERENCE = Path(__file__).parent / "reference"
 
 
 @functools.cache
-def read_reference(name: str) -> dict[str, Any]:
-    with lzma.open(PROBCAL / f"{name}.json.xz", "rt", encoding="utf-8") as file:
+def read_reference(folder: str, name: str) -> dict[str, Any]:
+    with lzma.open(REFERENCE / folder / f"{name}.json.xz", "rt", encoding="utf-8") as file:
         content: dict[str, Any] = json.load(file)
     return content
 
@@ -24,4 +24,10 @@ def read_reference(name: str) -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def reference() -> Callable[[str], dict[str, Any]]:
     """Expected values made independently of this project: `reference("binary_b200")`."""
-    return read_reference
+    return functools.partial(read_reference, "probcal")
+
+
+@pytest.fixture(scope="session")
+def threshold_reference() -> Callable[[str], dict[str, Any]]:
+    """The same for forecasts of a real outcome: `threshold_reference("gaussian_120")`."""
+    return functools.partial(read_reference, "threshold")
