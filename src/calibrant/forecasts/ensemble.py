@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 
 from calibrant import frames
-from calibrant.containers import column_names, to_numpy
+from calibrant.containers import to_numpy
 from calibrant.forecasts.base import Floats, Forecast
-from calibrant.forecasts.piecewise import as_table, look_up, rows_kept
+from calibrant.forecasts.piecewise import as_table, look_up, names_of_columns, rows_kept
 from calibrant.inputs import as_real_array
 
 _SUM_TOLERANCE = 1e-6
@@ -180,7 +180,7 @@ class Ensemble(Forecast):
             Members are the columns named by this and a whole number. If there are columns w and
             the same numbers, they are the weights.
         """
-        names = column_names(frame) or ()
+        names = names_of_columns(frame)
         digits = [name.removeprefix(prefix) for name in names if name.startswith(prefix)]
         digits = sorted((rest for rest in digits if rest.isdecimal()), key=int)
         if not digits:

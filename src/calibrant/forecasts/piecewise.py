@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from calibrant import frames
 from calibrant.containers import column_names
 from calibrant.forecasts.base import Floats, Forecast
 from calibrant.inputs import as_real_array
@@ -50,9 +52,9 @@ class PiecewiseLinear(Forecast):
         self._check_density()
         return look_up(curves.log_density, self._curve(), points)
 
+    @abstractmethod
     def _check_density(self) -> None:
         """Raise where a row has a point mass."""
-        raise NotImplementedError
 
     def _curve(self) -> tuple[Floats, Floats, Floats, Floats]:
         return self._x, self._level, self._low, self._high
@@ -142,10 +144,16 @@ def check_ascending(array: Floats, name: str, remedy: str) -> None:
         )
 
 
+def names_of_columns(frame: Any) -> tuple[str, ...]:
+    """The columns of a data frame; an error that says so for anything else."""
+    frames.read_columns(frame, ())
+    return column_names(frame) or ()
+
+
 def numbered_columns(frame: Any, prefix: str) -> dict[str, float]:
     """The columns of a data frame named by a prefix and a number, with the number."""
     numbers = {}
-    for name in column_names(frame) or ():
+    for name in names_of_columns(frame):
         if name.startswith(prefix):
             try:
                 numbers[name] = float(name.removeprefix(prefix))

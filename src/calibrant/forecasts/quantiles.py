@@ -68,7 +68,7 @@ class Quantiles(PiecewiseLinear):
     >>> forecast.ppf(0.7)
     array([2., 1.])
     >>> forecast.crps([1.0, 1.0]).round(4)
-    array([0.3138, 0.4092])
+    array([0.3137, 0.4092])
     """
 
     _row_fields = ("values",)

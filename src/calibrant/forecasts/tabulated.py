@@ -101,7 +101,7 @@ class Tabulated(PiecewiseLinear):
         return np.broadcast_to(self.grid[:, None], self.probabilities.shape[::-1])
 
     def to_frame(self, backend: frames.Backend | None = None) -> Any:
-        """A data frame with the CDF in a column for each grid point, named F and the point: F0.5."""
+        """A data frame with a column of the CDF for each grid point, F and the point: F0.5."""
         names = (f"F{float(point)!r}" for point in self.grid)
         return frames.from_columns(dict(zip(names, self.probabilities.T, strict=True)), backend)
 

@@ -37,11 +37,7 @@ def between(t: Any, x0: Any, x1: Any, y0: Any, y1: Any) -> Any:
     """The value at t of the line from (x0, y0) to (x1, y1), x0 <= t <= x1 and x0 < x1."""
     if t == x1:
         return y1
-    width = x1 - x0
-    part = (t - x0) / width if width < math.inf else (0.5 * t - 0.5 * x0) / (0.5 * x1 - 0.5 * x0)
-    rise = y1 - y0
-    y = y0 + part * rise if rise < math.inf else (1.0 - part) * y0 + part * y1
-    return min(max(y, y0), y1)
+    return min(y0 + (t - x0) / (x1 - x0) * (y1 - y0), y1)
 
 
 @kernel
