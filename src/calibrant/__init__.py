@@ -17,6 +17,17 @@ if TYPE_CHECKING:
         TemperatureScaling,
         VectorScaling,
     )
+    from calibrant.decisions import (
+        DecisionReport,
+        DecisionTable,
+        ThresholdLoss,
+        bayes_decision,
+        decision_loss,
+        decision_report,
+        decision_table,
+        predicted_loss,
+        reliability_gap,
+    )
     from calibrant.inference import (
         CalibrationTest,
         ConfidenceInterval,
@@ -24,35 +35,73 @@ if TYPE_CHECKING:
         confidence_interval,
     )
     from calibrant.metrics import ReliabilityTable, ace, ece, mce, mmce, reliability_table, skce
+    from calibrant.metrics.average import average_calibration_error, pit
+    from calibrant.metrics.forecast_scores import (
+        CoverageTable,
+        crps,
+        distribution_calibration_error,
+        interval_coverage,
+        log_score,
+    )
+    from calibrant.metrics.threshold import (
+        ThresholdCalibrationError,
+        threshold_calibration_error,
+    )
+    from calibrant.recalibration import (
+        AverageRecalibration,
+        DistributionRecalibration,
+        ThresholdRecalibration,
+    )
     from calibrant.saving import load
     from calibrant.transforms import inv_logit, logit
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AverageRecalibration",
     "BetaCalibration",
     "CalibrationTest",
     "ConfidenceInterval",
+    "CoverageTable",
     "CrossValidated",
+    "DecisionReport",
+    "DecisionTable",
     "DirichletCalibration",
+    "DistributionRecalibration",
     "HistogramBinning",
     "IsotonicCalibration",
     "OneVsRest",
     "PlattScaling",
     "ReliabilityTable",
     "TemperatureScaling",
+    "ThresholdCalibrationError",
+    "ThresholdLoss",
+    "ThresholdRecalibration",
     "VectorScaling",
     "ace",
+    "average_calibration_error",
+    "bayes_decision",
     "calibration_test",
     "confidence_interval",
+    "crps",
+    "decision_loss",
+    "decision_report",
+    "decision_table",
+    "distribution_calibration_error",
     "ece",
+    "interval_coverage",
     "inv_logit",
     "load",
+    "log_score",
     "logit",
     "mce",
     "mmce",
+    "pit",
+    "predicted_loss",
+    "reliability_gap",
     "reliability_table",
     "skce",
+    "threshold_calibration_error",
 ]
 
 _HOMES = {
@@ -63,7 +112,20 @@ _HOMES = {
     "inference": (
         "CalibrationTest", "ConfidenceInterval", "calibration_test", "confidence_interval",
     ),
+    "decisions": (
+        "DecisionReport", "DecisionTable", "ThresholdLoss", "bayes_decision", "decision_loss",
+        "decision_report", "decision_table", "predicted_loss", "reliability_gap",
+    ),
     "metrics": ("ReliabilityTable", "ace", "ece", "mce", "mmce", "reliability_table", "skce"),
+    "metrics.average": ("average_calibration_error", "pit"),
+    "metrics.forecast_scores": (
+        "CoverageTable", "crps", "distribution_calibration_error", "interval_coverage",
+        "log_score",
+    ),
+    "metrics.threshold": ("ThresholdCalibrationError", "threshold_calibration_error"),
+    "recalibration": (
+        "AverageRecalibration", "DistributionRecalibration", "ThresholdRecalibration",
+    ),
     "saving": ("load",),
     "transforms": ("inv_logit", "logit"),
 }  # fmt: skip

@@ -35,3 +35,10 @@ def as_generator(random_state: Any) -> np.random.Generator:
             "random_state must be None, a non-negative integer or a numpy.random.Generator, got "
             f"{random_state!r}."
         ) from error
+
+
+def check_n_bins(n_bins: Any) -> int:
+    """A whole number of at least one."""
+    if not isinstance(n_bins, Integral) or isinstance(n_bins, bool) or n_bins < 1:
+        raise ValueError(f"n_bins must be an integer of at least 1, got {n_bins!r}.")
+    return int(n_bins)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.arguments import check_n_bins
 from calibrant.inputs import FloatArray
 
 STRATEGIES = ("uniform", "quantile")
@@ -57,11 +57,10 @@ def bin_edges(
     >>> bin_edges(np.array([0.1, 0.2, 0.3, 0.8]), 2, "quantile")
     array([0.  , 0.25, 1.  ])
     """
-    if not isinstance(n_bins, Integral) or isinstance(n_bins, bool) or n_bins < 1:
-        raise ValueError(f"n_bins must be an integer of at least 1, got {n_bins!r}.")
+    n_bins = check_n_bins(n_bins)
     if strategy not in STRATEGIES:
         raise ValueError(f"strategy must be 'uniform' or 'quantile', got {strategy!r}.")
-    edges = np.linspace(0.0, 1.0, int(n_bins) + 1)
+    edges = np.linspace(0.0, 1.0, n_bins + 1)
     if strategy == "uniform":
         return edges
     inner = _type8_quantiles(prob, edges[1:-1], weight)

@@ -1,0 +1,144 @@
+"""What every recalibration does: read forecasts and outcomes, fit, transform, save."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from calibrant.calibrators.state import decode, encode
+from calibrant.forecasts.adapters import as_forecast
+from calibrant.forecasts.base import Floats, Forecast, as_outcomes
+from calibrant.inputs import as_weights
+from calibrant.metrics.average import pit_values
+from calibrant.recalibration.recalibrated import Recalibrated
+from calibrant.saving import save
+
+
+class Recalibration(BaseEstimator):
+    """Base class: a map from forecasts to better calibrated forecasts.
+
+    Subclasses name in `_state` the fitted attributes that `transform` needs, which are what is
+    saved, and give `_fit` and `_transform` over clean input. They have the parameters `pit` and
+    `random_state`.
+    """
+
+    _state: ClassVar[tuple[str, ...]] = ()
+
+    pit: Any
+    random_state: Any
+
+    @abstractmethod
+    def _fit(self, forecast: Forecast, y: Floats, pits: Floats, weight: Floats | None) -> None:
+        """Set the fitted attributes."""
+
+    @abstractmethod
+    def _transform(self, forecast: Forecast) -> Recalibrated:
+        """The recalibrated forecast."""
+
+    def fit(self, forecast: Any, y: Any, *, sample_weight: Any = None) -> Self:
+        """Learn how the forecasts have to be corrected.
+
+        Parameters
+        ----------
+        forecast : Forecast, or anything with a broadcasting ``cdf``
+            n predictive distributions, of rows that the forecaster was not trained on.
+        y : array-like of shape (n,)
+            Their outcomes.
+        sample_weight : array-like of shape (n,), optional
+            Weights; an integer weight means the same as repeating the row.
+
+        Returns
+        -------
+        self
+            The fitted recalibration.
+
+        Raises
+        ------
+        ValueError
+            If outcomes or weights do not fit the forecasts, or a parameter is not as described.
+        """
+        held = as_forecast(forecast)
+        outcomes = as_outcomes(y, len(held))
+        weight = as_weights(sample_weight, len(held))
+        if weight is not None and not weight.all():
+            # A weight of zero means that the row is not there.
+            there = weight > 0.0
+            held, outcomes, weight = held[there], outcomes[there], weight[there]
+        self._fit(held, outcomes, pit_values(held, outcomes, self.pit, self.random_state), weight)
+        return self
+
+    def transform(self, forecast: Any) -> Recalibrated:
+        """Recalibrate new forecasts of the same forecaster.
+
+        Parameters
+        ----------
+        forecast : Forecast, or anything with a broadcasting ``cdf``
+            n predictive distributions.
+
+        Returns
+        -------
+        Recalibrated
+            A forecast with all that forecasts have: `cdf`, `ppf`, `mean`, `crps` and so on.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If `fit` was not called.
+        """
+        check_is_fitted(self)
+        return self._transform(as_forecast(forecast))
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the fitted recalibration to a JSON file that `calibrant.load` reads.
+
+        Parameters
+        ----------
+        path : path-like
+            Where to write; the file is complete or not there at all.
+        overwrite : bool, default=False
+            Whether an existing file may be replaced.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If `fit` was not called.
+        FileExistsError
+            If the file exists and `overwrite` is false.
+        """
+        check_is_fitted(self)
+        save(self, path, overwrite=overwrite)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Parameters, and the fitted attributes if there are any, as JSON-able values."""
+        content: dict[str, Any] = {
+            "params": {k: encode(v, k) for k, v in self.get_params(deep=False).items()}
+        }
+        if self.__sklearn_is_fitted__():
+            content["fitted"] = {k: encode(getattr(self, k), k) for k in self._state}
+        return content
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Self:
+        """The recalibration that `to_dict` described."""
+        params = {k: decode(v) for k, v in content["params"].items()}
+        if set(params) != set(cls._get_param_names()):
+            raise ValueError(
+                f"{cls.__name__} has the parameters {cls._get_param_names()}, not {list(params)}."
+            )
+        recalibration = cls(**params)
+        for name in cls._state if "fitted" in content else ():
+            setattr(recalibration, name, decode(content["fitted"][name]))
+        return recalibration
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, self._state[0])
+
+
+def weights_or_ones(weight: Floats | None, n: int) -> Floats:
+    """Weights (n,), one for each row where none were given."""
+    return np.ones(n) if weight is None else weight

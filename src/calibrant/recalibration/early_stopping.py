@@ -1,0 +1,102 @@
+r"""How many layers, by what they do to rows that they were not fitted on.
+
+The yardstick is the reliability gap of decision makers at every threshold y0 and level of the grid.
+One acts where F(y0) >= level, pays c where the outcome is above y0 after all, and 1 - c where it is
+not but he did not act. What the forecast promises him minus what he gets is c A + (1 - c) B,
+
+.. math:: A = mean(a r), \quad B = -mean((1 - a) r), \quad r = 1[y \le y_0] - F(y_0),
+
+and the mean of its absolute value over all c in [0, 1] is (|A| + |B|) / 2 where A and B have the
+same sign, and (A^2 + B^2) / (2 (|A| + |B|)) otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.forecasts.base import Floats
+from calibrant.metrics.average import sorted_pits
+from calibrant.recalibration.layers import FittingRows, Grid, fit_layers
+from calibrant.recalibration.maps import MonotoneMaps, isotonic_knots
+
+Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+
+class Rows(NamedTuple):
+    """Rows in the order of the data."""
+
+    y: Floats
+    pits: Floats
+    weight: Floats
+    cdf: Floats
+    """F(y0) at all thresholds, (m, n)."""
+
+    def take(self, rows: NDArray[np.intp]) -> Rows:
+        return Rows(self.y[rows], self.pits[rows], self.weight[rows], self.cdf[:, rows].copy())
+
+
+class Choice(NamedTuple):
+    """The candidate of the least gap; of equal ones the simplest."""
+
+    average: bool
+    n_layers: int
+    gaps: dict[str, Floats]
+
+
+def choose(
+    rows: Rows, grid: Grid, splits: Sequence[Split], max_iter: int, tol: float
+) -> Iterator[Choice]:
+    """Cross-validate no layer, the average map, and 1 to `max_iter` layers; yields at each fold."""
+    layered = np.zeros((max_iter + 1, 2, len(grid.thresholds), len(grid.levels)))
+    average = np.zeros(layered.shape[1:])
+    for train, test in splits:
+        fitted, held_out = rows.take(train), rows.take(test)
+        everyone = isotonic_knots(*sorted_pits(fitted.pits, fitted.weight))
+        one_map = MonotoneMaps([everyone])(held_out.cdf, np.zeros(len(test), dtype=np.int32))
+        average += _promised_minus_paid(held_out._replace(cdf=one_map), grid)
+
+        state = FittingRows(fitted.pits, fitted.weight, fitted.cdf, grid)
+        sums = _promised_minus_paid(held_out, grid)
+        layered[0] += sums
+        n_layers = 0
+        for layer in fit_layers(state, max_iter, tol):
+            n_layers += 1
+            layer.maps.update(held_out.cdf, layer.codes(held_out.cdf))
+            sums = _promised_minus_paid(held_out, grid)
+            layered[n_layers] += sums
+        layered[n_layers + 1 :] += sums
+        yield _choice(average / rows.weight.sum(), layered / rows.weight.sum())
+
+
+def _choice(average: Floats, layered: Floats) -> Choice:
+    gaps = {"layers": _mean_gap(layered), "average": _mean_gap(average[None])}
+    n_layers = int(gaps["layers"].argmin())
+    simpler = gaps["average"][0] <= gaps["layers"][n_layers]
+    if n_layers > 0 and simpler:
+        return Choice(True, 0, gaps)
+    return Choice(False, n_layers, gaps)
+
+
+def _promised_minus_paid(rows: Rows, grid: Grid) -> Floats:
+    """Sums A and B of all thresholds and levels, (2, m, L)."""
+    from calibrant.kernels.residual_sums import add_residuals
+
+    levels = np.sort(grid.levels)
+    buckets = np.zeros((len(grid.thresholds), len(levels) + 1))
+    for j, threshold in enumerate(grid.thresholds):
+        add_residuals(rows.cdf[j], rows.y, threshold, rows.weight, levels, buckets[j])
+    below = np.cumsum(buckets, axis=1)
+    not_acting = below[:, :-1]
+    return np.stack([below[:, -1:] - not_acting, -not_acting])
+
+
+def _mean_gap(sums: Floats) -> Floats:
+    """Mean over thresholds, levels and cost ratios, for each candidate of (k, 2, m, L)."""
+    a, b = sums[:, 0], sums[:, 1]
+    size = np.abs(a) + np.abs(b)
+    opposite = np.divide(a**2 + b**2, 2.0 * size, out=np.zeros_like(size), where=size > 0.0)
+    return np.asarray(np.where(a * b >= 0.0, size / 2.0, opposite).mean(axis=(1, 2)))

@@ -1,0 +1,244 @@
+"""Threshold recalibration: calibrated among the rows on which a decision maker acts."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import KFold, check_cv
+
+from calibrant.arguments import as_generator
+from calibrant.forecasts.base import Floats, Forecast
+from calibrant.metrics.grids import as_levels, as_min_group_size, as_thresholds
+from calibrant.parallel import Progress
+from calibrant.recalibration.base import Recalibration, weights_or_ones
+from calibrant.recalibration.early_stopping import Choice, Rows, Split, choose
+from calibrant.recalibration.layers import FittingRows, Grid, Layer, fit_layers
+from calibrant.recalibration.recalibrated import Recalibrated
+from calibrant.saving import saveable
+
+
+@saveable
+class ThresholdRecalibration(Recalibration):
+    r"""Threshold recalibration: Algorithm 1 of Sahoo et al. (2021).
+
+    A forecast is threshold calibrated if it is calibrated among the rows with
+    :math:`F(y_0) \le \alpha` and among those above, for every threshold :math:`y_0` and level
+    :math:`\alpha`. That is what makes the cost of every threshold decision predictable. Each layer
+    finds the threshold and level with the largest error on the fitting rows, and gives the rows of
+    the two groups a map each, as `AverageRecalibration` makes it.
+
+    Parameters
+    ----------
+    tol : float, default=0.05
+        Stop when the largest threshold calibration error is at most this. A calibrated forecast
+        of n rows has errors of about 0.31 / sqrt(size of a group) in each group by chance.
+    max_iter : int, default=10
+        Most layers.
+    thresholds : int or array-like of shape (m,), default=50
+        Thresholds y0, or how many to place evenly between the 20 % and the 80 % quantile of the
+        outcomes.
+    levels : int or array-like of shape (L,), default=20
+        Levels alpha, or how many to place evenly from 0.05 to 0.95.
+    min_group_size : float, optional
+        Smallest number of rows (or weight) of a group that is recalibrated. By default 200, or a
+        tenth of the rows where that is less.
+    early_stopping : bool, default=False
+        Whether to choose the number of layers by cross-validation, with no layer and the average
+        map among the candidates. The least mean reliability gap on held-out rows wins: the mean
+        over thresholds, levels and all ratios of the two costs of a wrong decision, of the
+        absolute difference of predicted and realised loss per unit of cost.
+    cv : int, splitter or iterable of splits, default=5
+        Folds of the cross-validation; a number means so many shuffled folds.
+    pit : {"value", "mid", "randomized"}, default="value"
+        PIT of an outcome at which the CDF jumps; see `calibrant.pit`.
+    random_state : None, int or numpy.random.Generator, optional
+        For the folds and for ``pit="randomized"``.
+    progress : callable, optional
+        Called as ``progress(done, total)`` while fitting.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Layers. The average map counts as one, of level 1.
+    converged_ : bool
+        Whether the largest error on the fitting rows is at most `tol` now.
+    max_tce_ : float
+        That error, over the grid of thresholds and levels with large enough groups; nan if there
+        are none.
+    history_ : list of LayerRecord
+        Threshold, level, error and sizes of the groups of each layer.
+    cv_gaps_ : dict of str to ndarray
+        With `early_stopping`: the held-out gap after 0, 1, 2, ... layers ("layers") and of the
+        average map ("average").
+    thresholds_, levels_ : ndarray
+        The grid.
+    maps_ : list of MonotoneMaps
+        The two maps of each layer.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_iter` layers did not bring the error to `tol` (not with `early_stopping`).
+    UserWarning
+        If no threshold and level divides the rows into two large enough groups.
+
+    See Also
+    --------
+    calibrant.threshold_calibration_error : The error that is brought down.
+    AverageRecalibration : One map for all rows.
+
+    Notes
+    -----
+    A layer takes O(m n L) time at most, and memory is that of the m x n array of F(y0), and a
+    few arrays of n. `transform` takes O(m n T) time for T layers, and asking the result for a CDF
+    O(n T). Early stopping fits `cv` times more.
+
+    Errors are exact, ties go to the first threshold and then the first level, so the same rows
+    give the same layers.
+
+    References
+    ----------
+    Sahoo, R., Zhao, S., Chen, A., Ermon, S. (2021). Reliable decisions with threshold calibration.
+    NeurIPS.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant import ThresholdRecalibration
+    >>> from calibrant.forecasts import Normal
+    >>> rng = np.random.default_rng(0)
+    >>> mu = rng.normal(size=4000)
+    >>> y = mu + np.where(mu > 0.0, 1.5, 0.5) * rng.normal(size=4000)
+    >>> forecast = Normal(mu, 1.0)
+    >>> recalibration = ThresholdRecalibration(tol=0.05).fit(forecast, y)
+    >>> recalibration.n_iter_, recalibration.converged_
+    (1, True)
+    >>> repaired = recalibration.transform(forecast)
+    >>> float(forecast.crps(y).mean().round(3)), float(repaired.crps(y).mean().round(3))
+    (0.568, 0.559)
+    """
+
+    _state = (
+        "n_iter_", "converged_", "max_tce_", "thresholds_", "levels_",
+        "layer_thresholds_", "layer_levels_", "maps_",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        *,
+        tol: float = 0.05,
+        max_iter: int = 10,
+        thresholds: Any = 50,
+        levels: Any = 20,
+        min_group_size: float | None = None,
+        early_stopping: bool = False,
+        cv: Any = 5,
+        pit: Any = "value",
+        random_state: Any = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.tol = tol
+        self.max_iter = max_iter
+        self.thresholds = thresholds
+        self.levels = levels
+        self.min_group_size = min_group_size
+        self.early_stopping = early_stopping
+        self.cv = cv
+        self.pit = pit
+        self.random_state = random_state
+        self.progress = progress
+
+    def _fit(self, forecast: Forecast, y: Floats, pits: Floats, weight: Floats | None) -> None:
+        tol, max_iter = self._check_stopping()
+        weights = weights_or_ones(weight, len(y))
+        grid = Grid(
+            as_thresholds(self.thresholds, y, weight),
+            as_levels(self.levels),
+            as_min_group_size(self.min_group_size, float(weights.sum())),
+        )
+        cdf = np.array(forecast.cdf(grid.thresholds[:, None]))
+        if self.early_stopping:
+            choice = self._choose(Rows(y, pits, weights, cdf), grid, max_iter, tol)
+            self.cv_gaps_ = choice.gaps
+            max_iter = choice.n_layers
+        rows = FittingRows(pits, weights, cdf, grid)
+        if self.early_stopping and choice.average:
+            layers = [rows.add_layer(rows.whole())]
+        else:
+            layers = list(self._counted(fit_layers(rows, max_iter, tol), max_iter))
+        self.thresholds_, self.levels_ = grid.thresholds, grid.levels
+        self.history_ = [layer.record for layer in layers]
+        self.layer_thresholds_ = np.array([layer.threshold for layer in layers], dtype=np.int64)
+        self.layer_levels_ = np.array([layer.level for layer in layers], dtype=np.float64)
+        self.maps_ = [layer.maps for layer in layers]
+        self.n_iter_ = len(layers)
+        worst = rows.worst_cell()
+        self.max_tce_ = np.nan if worst is None else worst.tce
+        self.converged_ = worst is None or worst.tce <= tol
+        self._warn(grid)
+
+    def _transform(self, forecast: Forecast) -> Recalibrated:
+        used, number = np.unique(self.layer_thresholds_, return_inverse=True)
+        cdf = np.array(forecast.cdf(self.thresholds_[used][:, None]))
+        codes = np.empty((self.n_iter_, len(forecast)), dtype=np.int32)
+        for t, maps in enumerate(self.maps_):
+            codes[t] = cdf[number[t]] > self.layer_levels_[t]
+            maps.update(cdf, codes[t])
+        return Recalibrated(forecast, codes.T, tuple(self.maps_))
+
+    def _choose(self, rows: Rows, grid: Grid, max_iter: int, tol: float) -> Choice:
+        splits = self._splits(len(rows.y))
+        choice = None
+        for done, choice in enumerate(choose(rows, grid, splits, max_iter, tol), start=1):
+            if self.progress is not None:
+                self.progress(done, len(splits))
+        if choice is None:
+            raise ValueError("cv has no splits: it needs at least one.")
+        return choice
+
+    def _splits(self, n: int) -> list[Split]:
+        cv = self.cv
+        if isinstance(cv, Integral) and not isinstance(cv, bool):
+            if not 2 <= cv <= n:
+                raise ValueError(
+                    f"cv={cv} folds of {n} rows cannot be made: choose a number from 2 to {n}."
+                )
+            seed = int(as_generator(self.random_state).integers(2**32))
+            cv = KFold(int(cv), shuffle=True, random_state=seed)
+        return list(check_cv(cv).split(np.zeros(n)))
+
+    def _counted(self, layers: Iterable[Layer], total: int) -> Iterator[Layer]:
+        for done, layer in enumerate(layers, start=1):
+            if self.progress is not None and not self.early_stopping:
+                self.progress(done, total)
+            yield layer
+
+    def _check_stopping(self) -> tuple[float, int]:
+        tol, max_iter = self.tol, self.max_iter
+        if not isinstance(tol, Real) or isinstance(tol, bool) or not 0.0 <= tol < np.inf:
+            raise ValueError(f"tol must be a number of at least 0, got {tol!r}.")
+        if not isinstance(max_iter, Integral) or isinstance(max_iter, bool) or max_iter < 0:
+            raise ValueError(f"max_iter must be an integer of at least 0, got {max_iter!r}.")
+        return float(tol), int(max_iter)
+
+    def _warn(self, grid: Grid) -> None:
+        if np.isnan(self.max_tce_):
+            warnings.warn(
+                "no threshold and level divides the rows into two groups of at least "
+                f"{grid.min_group_size:g}: the forecasts stay as they are. Lower min_group_size, "
+                "or use AverageRecalibration.",
+                UserWarning,
+                stacklevel=4,
+            )
+        elif not self.converged_ and not self.early_stopping:
+            warnings.warn(
+                f"after {self.n_iter_} layers the largest threshold calibration error is "
+                f"{self.max_tce_:.3g}, above tol={self.tol:g}: raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
