@@ -124,7 +124,7 @@ def distribution_calibration_error(
     Raises
     ------
     ValueError
-        If outcomes or weights do not fit the forecasts, or `n_bins` or `spread` is not as described.
+        If outcomes or weights do not fit the forecasts, or a parameter is not as described.
 
     Notes
     -----
@@ -154,10 +154,8 @@ def distribution_calibration_error(
     order = order[weights[order] > 0.0]
     first = np.flatnonzero(np.diff(cell[order], prepend=-2))
     parts = np.split(order, first[1:])
-    total = sum(
-        weights[rows].sum() * area_from_uniform(pits[rows], weights[rows]) for rows in parts
-    )
-    return float(total / weights.sum())
+    areas = [area_from_uniform(pits[rows], weights[rows]) for rows in parts]
+    return float(np.average(areas, weights=[weights[rows].sum() for rows in parts]))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

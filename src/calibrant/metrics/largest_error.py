@@ -84,4 +84,4 @@ def _open_gaps(lower: Floats, upper: Floats, below: Floats, above: Floats) -> ND
     moved = 2.0 - np.sqrt(below[a] / below[b]) - np.sqrt(above[b] / above[a])
     bound = (ends[:-1] + ends[1:]) / 2.0 + moved
     wide = (b - a > 1) & (bound > ends.max() - _ROUNDING)
-    return (a[wide] + b[wide]) // 2
+    return np.asarray((a[wide] + b[wide]) // 2)

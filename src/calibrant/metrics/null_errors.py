@@ -2,8 +2,9 @@ r"""Average calibration errors that chance alone makes of a calibrated forecast.
 
 The PITs of m rows are then m independent uniform numbers. The error times sqrt(m) tends to the
 integral of the absolute value of a Brownian bridge, and is close to it for small m already: its
-mean falls from 0.333 at m = 1 (where the error is u^2 - u + 1/2) to :math:`\sqrt{\pi / 32}`, 0.313.
-Draws for a few sizes, made once and always the same, serve all others, scaled by the root of the size.
+mean falls from 0.333 at m = 1 (where the error is u^2 - u + 1/2) to 0.313, the root of pi / 32.
+Draws for a few sizes, made once and always the same, serve all others, scaled by the root of the
+size.
 """
 
 from __future__ import annotations

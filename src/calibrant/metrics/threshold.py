@@ -107,8 +107,8 @@ class ThresholdCalibrationError:
     def __repr__(self) -> str:
         m, n_levels = self.value.shape
         heading = (
-            f"ThresholdCalibrationError: {m} thresholds x {n_levels} levels, largest {self.max:.4g}, "
-            f"mean {self.mean:.4g}"
+            f"ThresholdCalibrationError: {m} thresholds x {n_levels} levels, "
+            f"largest {self.max:.4g}, mean {self.mean:.4g}"
         )
         chance = (
             f"{self.share_above_null:.0%} of the entries are above what a calibrated forecast "
@@ -214,13 +214,14 @@ def threshold_calibration_error(
     total = float(weights.sum())
     smallest = as_min_group_size(min_group_size, total)
 
+    ordered = pits[order]
     keys = held.cdf(at[:, None])
     for row in keys:
         row[:] = row[order]
-    errors = group_errors(pits[order], weights, keys, cutoffs)
+    errors = group_errors(ordered, weights, keys, cutoffs)
     n_upper = total - errors.below
     known = (errors.below >= smallest) & (n_upper >= smallest)
-    found = in_order(lambda key: largest_over_levels(pits[order], weights, key, smallest), keys)
+    found = in_order(lambda key: largest_over_levels(ordered, weights, key, smallest), list(keys))
     largest = Largest(*(np.array(column) for column in zip(*found, strict=True)))
     per_weight = total / float((weights**2).sum())
     return ThresholdCalibrationError(

@@ -12,7 +12,7 @@ same sign, and (A^2 + B^2) / (2 (|A| + |B|)) otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from calibrant.forecasts.base import Floats
 from calibrant.metrics.average import sorted_pits
+from calibrant.parallel import Progress
 from calibrant.recalibration.layers import FittingRows, Grid, fit_layers
 from calibrant.recalibration.maps import MonotoneMaps, isotonic_knots
 
@@ -48,12 +49,17 @@ class Choice(NamedTuple):
 
 
 def choose(
-    rows: Rows, grid: Grid, splits: Sequence[Split], max_iter: int, tol: float
-) -> Iterator[Choice]:
-    """Cross-validate no layer, the average map, and 1 to `max_iter` layers; yields at each fold."""
+    rows: Rows,
+    grid: Grid,
+    splits: Sequence[Split],
+    max_iter: int,
+    tol: float,
+    progress: Progress | None,
+) -> Choice:
+    """Cross-validate no layer, the average map, and 1 to `max_iter` layers."""
     layered = np.zeros((max_iter + 1, 2, len(grid.thresholds), len(grid.levels)))
     average = np.zeros(layered.shape[1:])
-    for train, test in splits:
+    for done, (train, test) in enumerate(splits, start=1):
         fitted, held_out = rows.take(train), rows.take(test)
         everyone = isotonic_knots(*sorted_pits(fitted.pits, fitted.weight))
         one_map = MonotoneMaps([everyone])(held_out.cdf, np.zeros(len(test), dtype=np.int32))
@@ -69,7 +75,9 @@ def choose(
             sums = _promised_minus_paid(held_out, grid)
             layered[n_layers] += sums
         layered[n_layers + 1 :] += sums
-        yield _choice(average / rows.weight.sum(), layered / rows.weight.sum())
+        if progress is not None:
+            progress(done, len(splits))
+    return _choice(average / rows.weight.sum(), layered / rows.weight.sum())
 
 
 def _choice(average: Floats, layered: Floats) -> Choice:

@@ -49,7 +49,7 @@ class LayerRecord:
 
 
 class Layer(NamedTuple):
-    """Rows with F(threshold) <= level, in the CDF before the layer, take map 0; the others map 1."""
+    """Rows with F(threshold) <= level before the layer take map 0, the others map 1."""
 
     threshold: int
     level: float
@@ -58,7 +58,7 @@ class Layer(NamedTuple):
 
     def codes(self, cdf: Floats) -> Codes:
         """The map of each row, given the current F(y0) (m, n) at all thresholds."""
-        return (cdf[self.threshold] > self.level).astype(np.int32)
+        return np.asarray(cdf[self.threshold] > self.level, dtype=np.int32)
 
 
 class Cell(NamedTuple):

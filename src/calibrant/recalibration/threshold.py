@@ -193,24 +193,21 @@ class ThresholdRecalibration(Recalibration):
 
     def _choose(self, rows: Rows, grid: Grid, max_iter: int, tol: float) -> Choice:
         splits = self._splits(len(rows.y))
-        choice = None
-        for done, choice in enumerate(choose(rows, grid, splits, max_iter, tol), start=1):
-            if self.progress is not None:
-                self.progress(done, len(splits))
-        if choice is None:
-            raise ValueError("cv has no splits: it needs at least one.")
-        return choice
+        return choose(rows, grid, splits, max_iter, tol, self.progress)
 
     def _splits(self, n: int) -> list[Split]:
         cv = self.cv
         if isinstance(cv, Integral) and not isinstance(cv, bool):
-            if not 2 <= cv <= n:
+            if not 2 <= int(cv) <= n:
                 raise ValueError(
                     f"cv={cv} folds of {n} rows cannot be made: choose a number from 2 to {n}."
                 )
             seed = int(as_generator(self.random_state).integers(2**32))
             cv = KFold(int(cv), shuffle=True, random_state=seed)
-        return list(check_cv(cv).split(np.zeros(n)))
+        splits = list(check_cv(cv).split(np.zeros(n)))
+        if not splits:
+            raise ValueError("cv has no splits: it needs at least one.")
+        return splits
 
     def _counted(self, layers: Iterable[Layer], total: int) -> Iterator[Layer]:
         for done, layer in enumerate(layers, start=1):
