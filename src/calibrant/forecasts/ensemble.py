@@ -75,11 +75,12 @@ class Ensemble(Forecast):
             self.members, self.weights = np.sort(array, axis=1), None
             heights = np.arange(array.shape[1] + 1) / array.shape[1]
         else:
-            order = np.argsort(array, axis=1, kind="stable")
+            order = np.argsort(array, axis=1)
             self.members = np.take_along_axis(array, order, axis=1)
             self.weights = np.take_along_axis(_as_weights(weights, array.shape), order, axis=1)
-            sums = np.cumsum(self.weights, axis=1)
-            heights = np.concatenate([np.zeros((len(sums), 1)), sums / sums[:, -1:]], axis=1)
+            heights = np.zeros((len(array), array.shape[1] + 1))
+            np.cumsum(self.weights, axis=1, out=heights[:, 1:])
+            heights /= heights[:, -1:].copy()
         n, m = array.shape
         # The CDF below the first member, and after each.
         self._heights = np.broadcast_to(heights, (n, m + 1))
@@ -124,9 +125,11 @@ class Ensemble(Forecast):
 
         Gneiting and Raftery (2007), J. Amer. Statist. Assoc. 102.
         """
-        beyond = self.members - self._outcomes(y)[:, None]
-        twice = self._heights[:, 1:] + self._heights[:, :-1]
-        return self._average(beyond * np.where(beyond > 0.0, 2.0 - twice, -twice))
+        from calibrant.kernels import curves
+
+        scores = np.empty(len(self))
+        curves.step_score(self.members, self._heights, self._outcomes(y), scores)
+        return scores
 
     def _average(self, values: Floats) -> Floats:
         if self.weights is None:

@@ -1,4 +1,4 @@
-"""Row-wise look-ups in step functions and in piecewise linear CDFs, and the score of the latter.
+"""Row-wise look-ups in step functions and in piecewise linear CDFs, and the scores of both.
 
 A piecewise linear CDF goes through the points (x[i, k], level[i, k]) of its row, both ascending;
 equal x are a point mass. Below the first point lies an exponential tail of scale low[i] that ends
@@ -46,6 +46,19 @@ def step(x: Any, height: Any, points: Any, below: Any, out: Any) -> None:
     for i in range(points.shape[1]):
         for j in range(points.shape[0]):
             out[j, i] = height[i, position(x[i], points[j, i], below)]
+
+
+@kernel
+def step_score(x: Any, height: Any, y: Any, out: Any) -> None:
+    """The score of the step CDF with this height below the first x, and after each."""
+    for i in range(len(y)):
+        total = 0.0
+        for k in range(x.shape[1]):
+            f0, f1 = height[i, k], height[i, k + 1]
+            beyond = x[i, k] - y[i]
+            share = 2.0 - f0 - f1 if beyond > 0.0 else -f0 - f1
+            total += (f1 - f0) * beyond * share
+        out[i] = total
 
 
 @kernel
