@@ -20,15 +20,19 @@ TINY = 5e-324  # a quantile of level 0 is looked up as the smallest positive lev
 
 @kernel
 def position(row: Any, t: Any, below: Any) -> Any:
-    """How many entries of an ascending row are at most t, or below t."""
+    """How many entries of an ascending row are at most t, or below t.
+
+    Without branches on the entries, which no processor could predict: the part that is left may be
+    one entry too long, which is known to be above.
+    """
     first = 0
-    last = len(row)
-    while first < last:
-        middle = (first + last) >> 1
-        if row[middle] < t or (row[middle] == t and not below):
-            first = middle + 1
-        else:
-            last = middle
+    left = len(row)
+    while left > 0:
+        half = (left + 1) >> 1
+        entry = row[first + half - 1]
+        inside = (entry < t) | ((entry == t) & (not below))
+        first = first + half if inside else first
+        left -= half
     return first
 
 
