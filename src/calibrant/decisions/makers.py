@@ -16,7 +16,7 @@ from calibrant.forecasts.base import Forecast
 if TYPE_CHECKING:
     from calibrant.inference.resamples import Resamples
 
-_MAX_ENTRIES = 1 << 24  # of rows times thresholds held at a time
+_MAX_ENTRIES = 1 << 23  # of rows times thresholds held at a time
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from calibrant.arguments import as_generator, check_confidence_level, check_n_re
 from calibrant.decisions import evaluating, replicates
 from calibrant.decisions.evaluating import Threshold
 from calibrant.decisions.losses import Floats, ThresholdLoss
-from calibrant.inference.resamples import Resamples
 
 
 class Estimate(NamedTuple):
@@ -180,6 +179,8 @@ def decision_report(
     The forecast promised 0.736 per case and 1.19 came: it understates the cost by 0.456 (95 %
     interval 0.322 to 0.595).
     """
+    from calibrant.inference.resamples import Resamples
+
     if not isinstance(loss, ThresholdLoss):
         raise ValueError(f"loss must be a ThresholdLoss, got {loss!r}.")
     known, outcomes, weight = evaluating.as_rows(forecast, y, sample_weight)
