@@ -283,6 +283,18 @@ def test_the_table_in_words():
     assert text.endswith("... and 30 more thresholds")
 
 
+def test_resamples_are_weighted_means_of_their_own_rows():
+    # All rows are off by the same, so every weighted mean is.
+    weight = np.arange(1, 31)
+    table = decision_table(
+        Normal(np.zeros(30), 1.0), np.full(30, 0.5), thresholds=[0.0, 1.0], n_resamples=99,
+        random_state=0, sample_weight=weight,
+    )  # fmt: skip
+    assert np.abs(table.difference).min() > 0.01
+    assert_allclose(table.low, table.difference, rtol=0, atol=1e-12)
+    assert_allclose(table.high, table.difference, rtol=0, atol=1e-12)
+
+
 def test_one_row_and_one_outcome():
     table = decision_table(Normal([0.0], 1.0), [0.5], n_resamples=40, random_state=0)
     assert_array_equal(table.thresholds, 0.5)
