@@ -1,6 +1,16 @@
 """Predictive distributions of a real outcome, one for each row."""
 
+from calibrant.forecasts.adapters import (
+    as_forecast,
+    from_ngboost,
+    from_quantile_regressors,
+    from_return_std,
+    from_scipy,
+    from_skpro,
+    from_torch,
+)
 from calibrant.forecasts.base import Forecast
+from calibrant.forecasts.concatenation import concatenate
 from calibrant.forecasts.ensemble import Ensemble
 from calibrant.forecasts.laplace import Laplace
 from calibrant.forecasts.log_normal import LogNormal
@@ -20,4 +30,12 @@ __all__ = [
     "Quantiles",
     "StudentT",
     "Tabulated",
+    "as_forecast",
+    "concatenate",
+    "from_ngboost",
+    "from_quantile_regressors",
+    "from_return_std",
+    "from_scipy",
+    "from_skpro",
+    "from_torch",
 ]
