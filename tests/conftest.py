@@ -9,7 +9,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+
+from calibrant.forecasts import Ensemble, Forecast, Mixture, Normal
+
+FAMILIES = {
+    "gaussian": Normal,
+    "mixture": Mixture.gaussian_laplace,
+    "ensemble": Ensemble,
+}
 
 REFERENCE = Path(__file__).parent / "reference"
 
@@ -31,3 +40,30 @@ def reference() -> Callable[[str], dict[str, Any]]:
 def threshold_reference() -> Callable[[str], dict[str, Any]]:
     """The same for forecasts of a real outcome: `threshold_reference("gaussian_120")`."""
     return functools.partial(read_reference, "threshold")
+
+
+@pytest.fixture(scope="session")
+def family() -> Callable[[str], Callable[..., Forecast]]:
+    """The constructor of a family of the reference files."""
+    return FAMILIES.__getitem__
+
+
+@pytest.fixture(
+    params=[
+        "gaussian_120",
+        "gaussian_ties_160",
+        "mixture_90",
+        "ensemble_100_m20",
+        "naval_gaussian_s0_300",
+        "protein_mixture_s1_200",
+        "crime_mixture_s2_250",
+    ]
+)
+def case(
+    request: pytest.FixtureRequest, threshold_reference: Callable[[str], dict[str, Any]]
+) -> tuple[dict[str, Any], Forecast, np.ndarray]:
+    """A reference file, its forecast and its outcomes."""
+    content = threshold_reference(request.param)
+    inputs = content["inputs"]
+    forecast = FAMILIES[inputs["family"]](**inputs["params"])
+    return content, forecast, np.array(inputs["y"])

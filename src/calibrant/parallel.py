@@ -11,6 +11,9 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 Progress = Callable[[int, int], object]
 
+# Starting a thread costs as much as a look-up or so of this many numbers.
+_WORTH_A_THREAD = 30_000
+
 
 def in_order(
     function: Callable[[Item], Result], items: Sequence[Item], progress: Progress | None = None
@@ -31,6 +34,14 @@ def in_order(
     finally:
         if pool is not None:
             pool.shutdown(cancel_futures=True)
+
+
+def each_of(function: Callable[[slice], object], n_items: int, size: int) -> None:
+    """Run over items of `size` numbers each, split evenly over the processors if that pays."""
+    n_parts = min(n_processors(), n_items, max(1, n_items * size // _WORTH_A_THREAD))
+    edges = [n_items * part // n_parts for part in range(n_parts + 1)]
+    for _ in in_order(function, list(map(slice, edges[:-1], edges[1:]))):
+        pass
 
 
 def n_processors() -> int:

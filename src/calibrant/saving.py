@@ -7,6 +7,7 @@ import os
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
@@ -27,6 +28,8 @@ S = TypeVar("S", bound=type[Saveable])
 
 _types: dict[str, type[Saveable]] = {}
 
+_HOMES = ("calibrators", "metrics", "recalibration", "decisions")
+
 
 def saveable(cls: S) -> S:
     """Class decorator: let `load` make instances of this class."""
@@ -34,11 +37,13 @@ def saveable(cls: S) -> S:
     return cls
 
 
-def saveable_type(name: str) -> type[Saveable]:
+def saveable_type(name: Any) -> type[Saveable]:
     """The class registered under a name in a saved file."""
-    import calibrant.calibrators
-    import calibrant.metrics  # noqa: F401  (importing registers every class)
-
+    name = str(name)
+    for home in _HOMES:
+        if name in _types:
+            break
+        import_module(f"calibrant.{home}")  # registers its classes
     if name not in _types:
         known = ", ".join(sorted(_types))
         raise ValueError(f"unknown type {name!r}: this version of calibrant can read {known}.")
@@ -76,12 +81,18 @@ def _refuse_existing(target: Path, overwrite: bool) -> None:
         )
 
 
-def save(obj: Saveable, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Write `obj` to `path` as JSON, complete or not at all."""
+def save(
+    obj: Saveable, path: str | os.PathLike[str], *, overwrite: bool = False, **about: str
+) -> None:
+    """Write `obj` to `path` as JSON, complete or not at all.
+
+    `about` goes beside the content: `load` does not look at it, `read_document` gives it back.
+    """
     document = {
         "format": "calibrant",
         "schema": SCHEMA,
         "type": type(obj).__name__,
+        **about,
         "content": obj.to_dict(),
     }
     text = json.dumps(document, allow_nan=False, indent=1)
@@ -90,7 +101,7 @@ def save(obj: Saveable, path: str | os.PathLike[str], *, overwrite: bool = False
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a calibrator or a reliability table that was saved as JSON.
+    """Read a calibrator, recalibration, reliability table or loss that was saved as JSON.
 
     Nothing in the file is executed. Numbers come back as the very doubles that were saved.
 
@@ -121,17 +132,18 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> calibrant.load(path).predict_proba([0.0]) == fitted.predict_proba([0.0])
     array([ True])
     """
-    document = _read_document(Path(path))
+    document = read_document(Path(path))
     try:
         return saveable_type(document["type"]).from_dict(document["content"])
-    except (KeyError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ValueError(f"{path} is damaged or was edited by hand: {_reason(error)}") from error
 
 
-def _read_document(path: Path) -> dict[str, Any]:
+def read_document(path: Path) -> dict[str, Any]:
+    """The JSON object in a file that was saved; ValueError if there is none."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(
             f"{path} is not a complete JSON file ({error}): it was truncated, or calibrant did not "
             "write it. Save it again."

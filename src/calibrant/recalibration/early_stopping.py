@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 from calibrant.forecasts.base import Floats
 from calibrant.metrics.average import sorted_pits
 from calibrant.parallel import Progress
-from calibrant.recalibration.layers import FittingRows, Grid, fit_layers
+from calibrant.recalibration.layers import FittingRows, fit_layers
 from calibrant.recalibration.maps import MonotoneMaps, isotonic_knots
+from calibrant.recalibration.search import Grid
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
@@ -93,10 +94,9 @@ def _promised_minus_paid(rows: Rows, grid: Grid) -> Floats:
     """Sums A and B of all thresholds and levels, (2, m, L)."""
     from calibrant.kernels.residual_sums import add_residuals
 
-    levels = np.sort(grid.levels)
-    buckets = np.zeros((len(grid.thresholds), len(levels) + 1))
+    buckets = np.zeros((len(grid.thresholds), len(grid.levels) + 1))
     for j, threshold in enumerate(grid.thresholds):
-        add_residuals(rows.cdf[j], rows.y, threshold, rows.weight, levels, buckets[j])
+        add_residuals(rows.cdf[j], rows.y, threshold, rows.weight, grid.levels, buckets[j])
     below = np.cumsum(buckets, axis=1)
     not_acting = below[:, :-1]
     return np.stack([below[:, -1:] - not_acting, -not_acting])

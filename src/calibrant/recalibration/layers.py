@@ -1,30 +1,18 @@
-"""Algorithm 1: find the worst pair of groups, recalibrate both, and so on.
-
-All is kept in the order of the PITs. A map ascends, so the two groups of a layer stay sorted each
-for itself, and the new order is a merge of the two.
-"""
+"""Algorithm 1: find the worst pair of groups, recalibrate both, and so on."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.forecasts.base import Floats
 from calibrant.metrics.average import area_from_uniform
-from calibrant.metrics.group_errors import group_errors
+from calibrant.parallel import each_of
 from calibrant.recalibration.maps import Codes, MonotoneMaps, isotonic_knots
-
-
-class Grid(NamedTuple):
-    """Where threshold calibration is asked for."""
-
-    thresholds: Floats
-    levels: Floats
-    min_group_size: float
+from calibrant.recalibration.search import Cell, Grid, fill_bounds, no_bounds, worst_cell
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +49,6 @@ class Layer(NamedTuple):
         return np.asarray(cdf[self.threshold] > self.level, dtype=np.int32)
 
 
-class Cell(NamedTuple):
-    """A threshold (its number) and a level that divide the rows into two groups."""
-
-    threshold: int
-    level: float
-    tce: float
-    n_lower: float
-
-
 class FittingRows:
     """The fitting rows as the layers so far have made them.
 
@@ -82,44 +61,37 @@ class FittingRows:
     """
 
     def __init__(self, pits: Floats, weight: Floats, cdf: Floats, grid: Grid) -> None:
-        order = np.argsort(pits, kind="stable")
-        self.grid = grid
-        self.pits, self.weight, self.cdf = pits[order], weight[order], cdf
-        self._reorder(order)
+        self.pits, self.weight, self.cdf, self.grid = pits, weight, cdf, grid
+        self._order = np.argsort(pits, kind="stable")
+        self._bounds = no_bounds(grid)
+        each_of(self._fill_bounds, *cdf.shape)
 
     def worst_cell(self) -> Cell | None:
-        """The largest threshold calibration error of groups that are large enough, if any are.
-
-        Of equal errors the first threshold is taken, then the first level.
-        """
-        errors = group_errors(self.pits, self.weight, self.cdf, self.grid.levels)
-        smaller = np.minimum(errors.below, self.weight.sum() - errors.below)
-        admissible = (smaller >= self.grid.min_group_size) & (smaller > 0.0)
-        if not admissible.any():
-            return None
-        tce = np.where(admissible, errors.lower + errors.upper, -1.0)
-        place = np.unravel_index(int(tce.argmax()), tce.shape)
-        level = float(self.grid.levels[place[1]])
-        return Cell(int(place[0]), level, float(tce[place]), float(errors.below[place]))
+        """Where the threshold calibration error is largest."""
+        return worst_cell(self._bounds, self.pits, self.weight, self.cdf, self._order, self.grid)
 
     def whole(self) -> Cell:
         """All rows as one group: level 1 of any threshold."""
-        error = area_from_uniform(self.pits, self.weight)
+        error = area_from_uniform(self.pits[self._order], self.weight[self._order])
         return Cell(0, 1.0, error, float(self.weight.sum()))
 
     def add_layer(self, cell: Cell) -> Layer:
         """Recalibrate the two groups."""
         upper = self.cdf[cell.threshold] > cell.level
-        parts = [np.flatnonzero(~upper), np.flatnonzero(upper)]
+        above = upper[self._order]
+        parts = [self._order[~above], self._order[above]]
         maps = MonotoneMaps([isotonic_knots(self.pits[i], self.weight[i]) for i in parts])
         codes = upper.astype(np.int32)
-        maps.update(self.cdf, codes)
+        self.pits = maps(self.pits, codes)
+        # A map ascends, so each group is in order still, and what is left is a merge.
         rows = np.concatenate(parts)
-        new = maps(self.pits, codes)[rows]
-        merged = np.argsort(new, kind="stable")
-        order = rows[merged]
-        self.pits, self.weight = new[merged], self.weight[order]
-        self._reorder(order)
+        self._order = rows[np.argsort(self.pits[rows], kind="stable")]
+
+        def update(part: slice) -> None:
+            maps.update(self.cdf[part], codes)
+            self._fill_bounds(part)
+
+        each_of(update, *self.cdf.shape)
         record = LayerRecord(
             threshold=float(self.grid.thresholds[cell.threshold]),
             level=cell.level,
@@ -129,9 +101,8 @@ class FittingRows:
         )
         return Layer(cell.threshold, cell.level, maps, record)
 
-    def _reorder(self, order: NDArray[Any]) -> None:
-        for row in self.cdf:
-            row[:] = row[order]
+    def _fill_bounds(self, part: slice) -> None:
+        fill_bounds(self._bounds, part, self.pits, self.weight, self.cdf, self.grid)
 
 
 def fit_layers(rows: FittingRows, max_iter: int, tol: float) -> Iterator[Layer]:

@@ -9,14 +9,15 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.parallel import in_order
+from calibrant.parallel import each_of
 from calibrant.saving import saveable
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
 _MAX_CELLS = 2**16
-_VALUES_PER_THREAD = 50_000
+_CELLS_PER_KNOT = 8
+_STEEPEST = 1e300  # an infinite slope times a distance of zero would be nan
 
 
 class Knots(NamedTuple):
@@ -85,10 +86,10 @@ class MonotoneMaps:
         return self._look_up(monotone_maps.slopes, u, codes, np.empty(u.shape))
 
     def update(self, u: Floats, codes: Codes) -> None:
-        """Replace `u` (m, n), contiguous, by the value of the maps there."""
+        """Replace `u` (m, n), contiguous, by the values of the maps there, in this thread."""
         from calibrant.kernels import monotone_maps
 
-        self._look_up(monotone_maps.apply, u, codes, u)
+        monotone_maps.apply(u, codes, u, *self._tables)
 
     @cached_property
     def inverse(self) -> MonotoneMaps:
@@ -106,34 +107,26 @@ class MonotoneMaps:
     @cached_property
     def _tables(self) -> tuple[NDArray[Any], ...]:
         """The knots numbered through, and the cells in which they are looked up."""
-        n_cells = [
-            min(_MAX_CELLS, 1 << int(np.ceil(np.log2(2 * len(knots.x))))) for knots in self.knots
-        ]
-        cells = []
-        offset = 0
-        for knots, n in zip(self.knots, n_cells, strict=True):
-            before = np.searchsorted(knots.x, np.arange(n + 2) / n, side="right") - 1
-            cells.append(offset + np.clip(before, 0, len(knots.x) - 2))
-            offset += len(knots.x)
-        cell_first = np.concatenate([[0], np.cumsum(np.array(n_cells) + 2)[:-1]])
-        return (
-            np.concatenate([knots.x for knots in self.knots]),
-            np.concatenate([knots.y for knots in self.knots]),
-            np.concatenate(cells).astype(np.uint32),
-            cell_first.astype(np.uint64),
-            np.array(n_cells, dtype=np.float64),
-        )
+        from calibrant.kernels.monotone_maps import fill_cells
+
+        parts: list[tuple[NDArray[Any], ...]] = []
+        n_knots, n_cells = 0, 0
+        for x, y in self.knots:
+            n = min(_MAX_CELLS, 1 << int(np.ceil(np.log2(_CELLS_PER_KNOT * len(x)))))
+            cells = np.empty(n + 2, dtype=np.uint32)
+            fill_cells(x, n_knots, cells)
+            slope = np.append(np.minimum(np.diff(y) / np.diff(x), _STEEPEST), 0.0)
+            parts.append((x, y, slope, cells, np.array([n_cells], np.uint64), np.array([float(n)])))
+            n_knots += len(x)
+            n_cells += len(cells)
+        return tuple(map(np.concatenate, zip(*parts, strict=True)))
 
     def _look_up(self, kernel: Any, u: Floats, codes: Codes, out: Floats) -> Floats:
         n = u.shape[-1]
         points, results = u.reshape(-1, n), out.reshape(-1, n)
-        rows_each = max(1, _VALUES_PER_THREAD // n)
-        starts = range(0, len(points), rows_each)
 
-        def run(start: int) -> None:
-            part = slice(start, start + rows_each)
-            kernel(points[part], codes, *self._tables, results[part])
+        def run(part: slice) -> None:
+            kernel(points[part], codes, results[part], *self._tables)
 
-        for _ in in_order(run, starts):
-            pass
+        each_of(run, len(points), n)
         return out

@@ -17,8 +17,9 @@ from calibrant.metrics.grids import as_levels, as_min_group_size, as_thresholds
 from calibrant.parallel import Progress
 from calibrant.recalibration.base import Recalibration, weights_or_ones
 from calibrant.recalibration.early_stopping import Choice, Rows, Split, choose
-from calibrant.recalibration.layers import FittingRows, Grid, Layer, fit_layers
+from calibrant.recalibration.layers import FittingRows, Layer, fit_layers
 from calibrant.recalibration.recalibrated import Recalibrated
+from calibrant.recalibration.search import Grid
 from calibrant.saving import saveable
 
 
@@ -158,7 +159,7 @@ class ThresholdRecalibration(Recalibration):
         weights = weights_or_ones(weight, len(y))
         grid = Grid(
             as_thresholds(self.thresholds, y, weight),
-            as_levels(self.levels),
+            np.unique(as_levels(self.levels)),
             as_min_group_size(self.min_group_size, float(weights.sum())),
         )
         cdf = np.array(forecast.cdf(grid.thresholds[:, None]))
