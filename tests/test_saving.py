@@ -152,7 +152,7 @@ BAD_FILES = {
     "content of another type": ({"content": [1]}, "is damaged"),
     "unknown parameter": (
         {"content": {"params": {"bogus": 1}, "fitted": {}}},
-        r"PlattScaling has the parameters \[\], not \['bogus'\]",
+        "params of PlattScaling has the unknown entry 'bogus'",
     ),
     "object array": (
         {"content": {"params": {}, "fitted": {
@@ -185,3 +185,154 @@ def test_truncated_files_at_any_length(tmp_path):
 def test_missing_file(tmp_path):
     with pytest.raises(FileNotFoundError):
         calibrant.load(tmp_path / "none.json")
+
+
+# ---------------------------------------------------------------- files that were edited by hand
+
+REMOVED = object()
+WRONG = [
+    REMOVED, None, True, "x", "", -1, 0, 2.5, 1e308, -1e308, 10**400, "NaN", [], [0.5], {},
+    {"dtype": "f8", "array": [0.5]}, {"dtype": "f8", "array": [[0.25, 0.75]]},
+    {"dtype": "f8", "array": [2.0, 1.0, 0.0]}, {"dtype": "f8", "array": [None, "x"]},
+    {"dtype": "i8", "array": [0, 1, 2, 3]}, {"dtype": "i8", "array": [0.5, 1.5]},
+    {"dtype": "U1", "array": ["ant", "asp"]}, {"dtype": "q?", "array": []}, {"array": [1]},
+    {"type": "os.system", "content": {}}, {"type": ["PlattScaling"], "content": {}},
+    {"type": "PlattScaling", "content": {"params": {}}}, {"type": "PlattScaling"},
+    {"type": "IsotonicCalibration", "content": {"params": {}, "fitted": {}}},
+]  # fmt: skip
+
+
+def places(value, path=()):
+    """The paths of all entries of nested JSON; of lists of numbers the first and the last."""
+    members = []
+    if isinstance(value, dict):
+        members = value.items()
+    elif isinstance(value, list) and value:
+        members = {0: value[0], len(value) - 1: value[-1]}.items()
+    for key, member in members:
+        yield (*path, key)
+        yield from places(member, (*path, key))
+
+
+def edited(content, path, wrong):
+    """A copy of the document with one entry replaced or removed."""
+    copy = json.loads(json.dumps(content))
+    *parents, last = path
+    inner = copy
+    for key in parents:
+        inner = inner[key]
+    if wrong is REMOVED:
+        del inner[last]
+    else:
+        inner[last] = wrong
+    return copy
+
+
+@pytest.mark.parametrize(("calibrator", "X", "y"), ALL, ids=IDS)
+def test_a_wrong_entry_is_refused_or_does_no_harm(calibrator, X, y, tmp_path):
+    path = tmp_path / "edited.json"
+    clone(calibrator).fit(X, y).save(path)
+    saved = json.loads(path.read_text())
+    n_refused = 0
+    for place in places(saved["content"], ("content",)):
+        for wrong in WRONG:
+            path.write_text(json.dumps(edited(saved, place, wrong)))
+            try:
+                loaded = calibrant.load(path)
+            except ValueError:
+                n_refused += 1
+                continue
+            if place != ("content", "fitted") or wrong is not REMOVED:
+                prob = loaded.predict_proba(X)
+                assert prob.shape == X.shape, (place, wrong)
+                assert ((prob >= 0) & (prob <= 1)).all(), (place, wrong)
+    assert n_refused > 100
+
+
+@pytest.mark.parametrize(
+    ("calibrator", "place", "wrong", "message"),
+    [
+        (PlattScaling(), "slope_", "x", r"slope_ must be a finite number, got 'x'"),
+        (PlattScaling(), "n_iter_", -1, r"n_iter_ must be an integer of at least 0, got -1"),
+        (PlattScaling(), "slope_", REMOVED, r"the entry 'slope_' is missing from fitted of Platt"),
+        (PlattScaling(), "n_features_in_", 3, r"n_features_in_ must be an integer .* at most 2"),
+        (
+            IsotonicCalibration(),
+            "y_thresholds_",
+            {"dtype": "f8", "array": [0.5]},
+            r"y_thresholds_ must be an array of shape \(m,\), .* where K = 2, m = \d+, but has sh",
+        ),
+        (
+            HistogramBinning(n_bins=2),
+            "bin_values_",
+            {"dtype": "f8", "array": [0.5, 1.5]},
+            r"bin_values_ must be an array .* in \[0, 1\], but entry \[1\] is 1\.5",
+        ),
+        (
+            HistogramBinning(n_bins=2),
+            "bin_edges_",
+            {"dtype": "f8", "array": [0.0, 0.7, 0.3]},
+            r"bin_edges_ must be .*, ascending, but entry \[2\] is 0\.3",
+        ),
+        (
+            HistogramBinning(),
+            "classes_",
+            {"dtype": "i8", "array": [0, 1, 2]},
+            r"classes_ must hold 2 labels, since n_features_in_ is 1, but has 3",
+        ),
+        (
+            HistogramBinning(),
+            "classes_",
+            {"dtype": "i8", "array": [1, 1]},
+            r"classes_ must be an array of at least two distinct labels, got \[1, 1\]",
+        ),
+    ],
+)
+def test_the_message_names_the_file_and_the_entry(calibrator, place, wrong, message, tmp_path):
+    path = tmp_path / "edited.json"
+    clone(calibrator).fit(P, Y).save(path)
+    saved = json.loads(path.read_text())
+    path.write_text(json.dumps(edited(saved, ("content", "fitted", place), wrong)))
+    with pytest.raises(ValueError, match=rf"edited\.json is damaged or was edited.*: {message}"):
+        calibrant.load(path)
+
+
+def test_the_message_names_the_entry_inside_of_a_nested_calibrator(tmp_path):
+    path = tmp_path / "edited.json"
+    CrossValidated(OneVsRest(PlattScaling()), cv=3, random_state=0).fit(P3, WORDS).save(path)
+    saved = json.loads(path.read_text())
+    inner = ("content", "fitted", "calibrator_", "content", "fitted", "calibrators_")
+    path.write_text(json.dumps(edited(saved, (*inner, 1, "content", "fitted", "slope_"), "x")))
+    with pytest.raises(ValueError, match=r"calibrator_: calibrators_\[1\]: slope_ must be a fini"):
+        calibrant.load(path)
+    path.write_text(json.dumps(edited(saved, (*inner, 2), REMOVED)))
+    with pytest.raises(ValueError, match="an entry for each of the 3 classes, but has 2"):
+        calibrant.load(path)
+
+
+def test_from_dict_names_the_entry():
+    content = BetaCalibration().fit(P, Y).to_dict()
+    content["params"]["eps"] = "x"
+    with pytest.raises(ValueError, match=r"eps must be a number in \(0, 0\.5\).*, got 'x'"):
+        BetaCalibration.from_dict(content)
+    for wrong in (None, 1, [content], "x"):
+        with pytest.raises(ValueError, match="must be an object with named entries"):
+            BetaCalibration.from_dict(wrong)
+
+
+def test_a_deeply_nested_file(tmp_path):
+    path = tmp_path / "deep.json"
+    path.write_text("[" * 200_000 + "]" * 200_000)
+    with pytest.raises(ValueError, match=r"deep\.json is not a complete JSON file"):
+        calibrant.load(path)
+
+
+@pytest.mark.parametrize("wrong", [None, "x", [], 3, -1, {"a": 1}, [None], [["x"]]])
+def test_tables_of_wrong_types_are_refused(wrong, tmp_path):
+    path = tmp_path / "table.json"
+    reliability_table(Y, P).save(path)
+    saved = json.loads(path.read_text())
+    for name in ("edges", "count", "sum_weight", "sum_prob", "sum_true"):
+        path.write_text(json.dumps(edited(saved, ("content", name), wrong)))
+        with pytest.raises(ValueError, match=r"table\.json"):
+            calibrant.load(path)

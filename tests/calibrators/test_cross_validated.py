@@ -234,7 +234,7 @@ def test_a_class_absent_from_a_training_fold(multiclass):
 @pytest.mark.parametrize(
     ("cv", "message"),
     [
-        (1, "cv must be at least 2 folds, got 1"),
+        (1, "cv must be an integer of at least 2, a splitter, or .*, got 1"),
         ([([0, 1], [2, 3])], "row 0 is in 0 test folds of cv"),
         ([([0, 1], [2, 3]), ([2, 3], [0, 1]), ([0, 1], [3])], "row 3 is in 2 test folds"),
         ([([0, 1, 2], [2, 3]), ([2, 3], [0, 1])], "fold 0 of cv trains on row 2, which it also"),
@@ -249,7 +249,7 @@ def test_bad_splits(cv, message):
 
 
 def test_bad_bases(multiclass):
-    with pytest.raises(ValueError, match="is not an instance of one of the calibrators"):
+    with pytest.raises(ValueError, match="base must be a calibrator, got"):
         CrossValidated(PlattScaling).fit([0.1, 0.6], [0, 1])
     with pytest.raises(ValueError, match="PlattScaling is for two classes, but X has 3 columns"):
         CrossValidated(PlattScaling()).fit(*multiclass)

@@ -195,7 +195,7 @@ def test_a_class_without_rows_is_named():
     "base", [VectorScaling(), DirichletCalibration(), OneVsRest(PlattScaling()), "platt", None]
 )
 def test_multiclass_bases_are_refused(base):
-    with pytest.raises(ValueError, match="cannot be fitted one class at a time"):
+    with pytest.raises(ValueError, match="which can be fitted one class at a time, got"):
         OneVsRest(base).fit([[0.5, 0.5], [0.1, 0.9]], [0, 1])
 
 

@@ -14,7 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from calibrant import inputs
-from calibrant.calibrators.state import decode, encode
+from calibrant.calibrators.entries import LABELS, Entries, Entry, check, count, plain
+from calibrant.calibrators.state import decode_members, encode, member
 from calibrant.inputs import FloatArray
 from calibrant.saving import save
 
@@ -35,11 +36,14 @@ def warn_not_converged(message: str) -> None:
 class Calibrator(BaseEstimator):
     """Base class: a map from scores or probabilities to calibrated probabilities.
 
-    Subclasses give `_scale`, how the input is read; `_state`, the fitted attributes that
-    prediction needs, which are what is saved; and `_fit` and `_predict` over clean arrays.
+    Subclasses give `_scale`, how the input is read; `_parameters` and `_state`, what the parameters
+    look like and the fitted attributes that prediction needs, which are what is saved; and `_fit`
+    and `_predict` over clean arrays.
     """
 
-    _state: ClassVar[tuple[str, ...]] = ()
+    _parameters: ClassVar[Entries] = {}
+    _state: ClassVar[Entries] = {}
+    _n_features: ClassVar[Entry] = count(1)
 
     classes_: NDArray[Any]
     n_features_in_: int
@@ -82,8 +86,10 @@ class Calibrator(BaseEstimator):
         Raises
         ------
         ValueError
-            If the input is not of the described kind; the message says where and what to do.
+            If the input or a parameter is not of the described kind; the message says where and
+            what to do.
         """
+        self._check_parameters()
         scores = self._read(X)
         columns = 2 if scores.ndim == 1 else scores.shape[1]
         codes, classes = inputs.as_classes(
@@ -153,23 +159,53 @@ class Calibrator(BaseEstimator):
             "params": {k: encode(v, k) for k, v in self.get_params(deep=False).items()}
         }
         if self.__sklearn_is_fitted__():
-            fitted = ("classes_", "n_features_in_", *self._state)
-            content["fitted"] = {k: encode(getattr(self, k), k) for k in fitted}
+            content["fitted"] = {k: encode(getattr(self, k), k) for k in self._fitted()}
         return content
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Self:
-        """The calibrator that `to_dict` described."""
-        params = {k: decode(v) for k, v in content["params"].items()}
-        if set(params) != set(cls._get_param_names()):
-            raise ValueError(
-                f"{cls.__name__} has the parameters {cls._get_param_names()}, not {list(params)}."
-            )
-        calibrator = cls(**params)
+        """The calibrator that `to_dict` described.
+
+        Raises
+        ------
+        ValueError
+            If `content` is not of the kind that `to_dict` gives; the message names the entry.
+        """
+        given = member(content, "params")
+        calibrator = cls(
+            **decode_members(given, cls._get_param_names(), f"params of {cls.__name__}")
+        )
+        calibrator._check_parameters()
         if "fitted" in content:
-            for name in ("classes_", "n_features_in_", *cls._state):
-                setattr(calibrator, name, decode(content["fitted"][name]))
+            state = decode_members(content["fitted"], cls._fitted(), f"fitted of {cls.__name__}")
+            sizes: dict[str, int] = {}
+            for name, entry in cls._fitted().items():
+                check(entry, name, state[name], sizes)
+                setattr(calibrator, name, state[name])
+            calibrator._check_fitted()
         return calibrator
+
+    @classmethod
+    def _fitted(cls) -> Entries:
+        """What all fitted attributes that are saved look like."""
+        return {"classes_": LABELS, "n_features_in_": cls._n_features, **cls._state}
+
+    def _check_parameters(self) -> None:
+        """Raise ValueError for a parameter that is not of the declared kind."""
+        for name, entry in self._parameters.items():
+            value = getattr(self, name)
+            check(entry, name, value)
+            if isinstance(value, Calibrator):
+                value._check_parameters()
+
+    def _check_fitted(self) -> None:
+        """Raise ValueError for fitted attributes that do not belong together."""
+        columns = max(2, self.n_features_in_)
+        if len(self.classes_) != columns:
+            raise ValueError(
+                f"classes_ must hold {columns} labels, since n_features_in_ is "
+                f"{self.n_features_in_}, but has {len(self.classes_)}."
+            )
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "classes_")
@@ -203,8 +239,24 @@ class Calibrator(BaseEstimator):
             )
 
 
+def check_clone(value: Any, name: str, base: Calibrator, n_features: int) -> None:
+    """Raise ValueError unless the value is a fitted clone of `base`, for input of that width."""
+    kind = type(base)
+    clone = plain(
+        f"a fitted {kind.__name__} with n_features_in_ = {n_features}",
+        lambda value: (
+            type(value) is kind
+            and value.__sklearn_is_fitted__()
+            and value.n_features_in_ == n_features
+        ),
+    )
+    check(clone, name, value)
+
+
 class BinaryCalibrator(Calibrator):
     """A map of one column: (n,) scores, or the second column of (n, 2) probabilities."""
+
+    _n_features = count(1, 2)
 
     def _native(self, scores: FloatArray) -> FloatArray:
         if scores.ndim == 1:

@@ -10,10 +10,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.calibrators.base import BinaryCalibrator, warn_not_converged
+from calibrant.calibrators.entries import (
+    COUNT,
+    FLAG,
+    NUMBER,
+    Entries,
+    is_number,
+    number,
+    one_of,
+    plain,
+)
 from calibrant.calibrators.logistic_fit import LogisticFit, fit_logistic
 from calibrant.inputs import FloatArray
 from calibrant.kernels.logistic import blocks, expit_in_place
 from calibrant.saving import saveable
+
+_EPS = plain(
+    "a number in (0, 0.5) and large enough that 1 - eps is below 1 in double precision (1.2e-16 "
+    "is)",
+    lambda value: is_number(value) and 0.0 < value < 0.5 and 1.0 - value < 1.0,
+)
+# What no fit reaches, and what sums of a few terms do not overflow with.
+_COEFFICIENT = number(-1e300, 1e300)
 
 
 @saveable
@@ -84,7 +102,15 @@ class BetaCalibration(BinaryCalibrator):
     array([0.    , 0.4533, 1.    ])
     """
 
-    _state: ClassVar[tuple[str, ...]] = ("a_", "b_", "c_", "loss_", "converged_", "n_iter_")
+    _parameters: ClassVar[Entries] = {"eps": _EPS, "constraint": one_of(None, "monotone")}
+    _state: ClassVar[Entries] = {
+        "a_": _COEFFICIENT,
+        "b_": _COEFFICIENT,
+        "c_": _COEFFICIENT,
+        "loss_": NUMBER,
+        "converged_": FLAG,
+        "n_iter_": COUNT,
+    }
 
     def __init__(
         self, *, eps: float = 1e-15, constraint: Literal["monotone"] | None = None
@@ -95,14 +121,6 @@ class BetaCalibration(BinaryCalibrator):
     def _fit(
         self, scores: FloatArray, codes: NDArray[np.intp], weight: NDArray[np.float64] | None
     ) -> None:
-        if not (0.0 < self.eps < 0.5 and 1.0 - self.eps < 1.0):
-            raise ValueError(
-                f"eps must be a number in (0, 0.5) and large enough that 1 - eps is below 1 in "
-                f"double precision (1.2e-16 is), got {self.eps!r}."
-            )
-        if self.constraint not in (None, "monotone"):
-            raise ValueError(f"constraint must be None or 'monotone', got {self.constraint!r}.")
-
         def fit_with(*used: int) -> LogisticFit:
             """The optimum over some of the two slopes, the others zero."""
             columns = np.empty((1 + len(used), len(scores)))

@@ -9,16 +9,38 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
 from calibrant import inputs
-from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.base import Calibrator, check_clone
+from calibrant.calibrators.entries import Entries, is_whole, optional, plain
 from calibrant.containers import to_numpy
 from calibrant.inputs import FloatArray
 from calibrant.saving import saveable
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+_BASE = plain("a calibrator", lambda value: isinstance(value, Calibrator))
+
+
+def _is_cv(value: Any) -> bool:
+    if is_whole(value):
+        return bool(value >= 2)
+    return hasattr(value, "split") or isinstance(value, Iterable)
+
+
+_CV = plain(
+    "an integer of at least 2, a splitter, or an iterable of pairs of row numbers",
+    lambda value: not isinstance(value, str | bytes | type) and _is_cv(value),
+)
+_SEED = plain(
+    "an integer from 0 to 2^32 - 1 or a numpy.random.Generator",
+    lambda value: (
+        (is_whole(value) and 0 <= value < 2**32)
+        or isinstance(value, np.random.Generator | np.random.RandomState)
+    ),
+)
 
 
 @saveable
@@ -85,7 +107,8 @@ class CrossValidated(Calibrator):
     ((200,), array([50, 50, 50, 50]))
     """
 
-    _state: ClassVar[tuple[str, ...]] = ("calibrator_",)
+    _parameters: ClassVar[Entries] = {"base": _BASE, "cv": _CV, "random_state": optional(_SEED)}
+    _state: ClassVar[Entries] = {"calibrator_": _BASE}
 
     calibrator_: Calibrator
     calibrators_: list[Calibrator]
@@ -104,8 +127,7 @@ class CrossValidated(Calibrator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, *, sample_weight: Any = None, labels: Any = None) -> Self:
-        if not isinstance(self.base, Calibrator):
-            raise ValueError(f"base={self.base!r} is not an instance of one of the calibrators.")
+        self._check_parameters()
         names = inputs.column_names(X)
         # The dtype as it came decides how exactly rows must sum to one, in each fold as in all.
         rows = to_numpy(X, "X")
@@ -141,6 +163,13 @@ class CrossValidated(Calibrator):
         check_is_fitted(self)
         return self.calibrator_.predict_proba(X)
 
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        check_clone(self.calibrator_, "calibrator_", self.base, self.n_features_in_)
+        own, inner = self.classes_.tolist(), self.calibrator_.classes_.tolist()
+        if own != inner:
+            raise ValueError(f"classes_ must be those of calibrator_, {inner}, got {own}.")
+
     def to_dict(self) -> dict[str, Any]:
         for name in ("cv", "random_state"):
             value = getattr(self, name)
@@ -159,18 +188,24 @@ class CrossValidated(Calibrator):
             seed = self.random_state
             if isinstance(seed, np.random.Generator):
                 seed = int(seed.integers(2**32))
-            splitter = StratifiedKFold(int(self.cv), shuffle=True, random_state=seed)
+            cv = StratifiedKFold(int(self.cv), shuffle=True, random_state=seed)
         else:
-            splitter = check_cv(self.cv)
-        return [
-            (_indices(train, fold, len(codes)), _indices(test, fold, len(codes)))
-            for fold, (train, test) in enumerate(splitter.split(scores, classes[codes]))
-        ]
+            cv = self.cv
+        pairs = cv.split(scores, classes[codes]) if hasattr(cv, "split") else cv
+        splits = []
+        for fold, split in enumerate(pairs):
+            try:
+                train, test = split
+            except (TypeError, ValueError) as error:
+                raise ValueError(
+                    f"fold {fold} of cv is {split!r:.80}: it must be a pair of arrays, the rows to "
+                    "fit on and the rows held out."
+                ) from error
+            splits.append((_indices(train, fold, len(codes)), _indices(test, fold, len(codes))))
+        return splits
 
 
 def _check_members(codes: NDArray[np.intp], classes: NDArray[Any], n_folds: int) -> None:
-    if n_folds < 2:
-        raise ValueError(f"cv must be at least 2 folds, got {n_folds}.")
     members = np.bincount(codes, minlength=len(classes))
     few = np.flatnonzero((members > 0) & (members < n_folds))
     if len(few):

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.calibrators.base import warn_not_converged
+from calibrant.calibrators.entries import (
+    COUNT,
+    FLAG,
+    NUMBER,
+    Entries,
+    array,
+    is_number,
+    number,
+    optional,
+    plain,
+)
 from calibrant.calibrators.multiclass import MulticlassCalibrator
 from calibrant.calibrators.softmax_newton import (
     ConjugateGradients,
@@ -35,6 +45,10 @@ _LOSS_CLIP = 1e-15
 _TIE = 1e-10
 # Up to this many parameters the Hessian itself is cheaper than products with it.
 _EXACT_SIZE = 160
+# What no weight of a fit reaches, and what a sum over the classes does not overflow with.
+_LARGEST = 1e300
+
+_EPS = plain("a number in (0, 0.5)", lambda value: is_number(value) and 0.0 < value < 0.5)
 
 
 @saveable
@@ -134,7 +148,15 @@ class DirichletCalibration(MulticlassCalibrator):
     array([[0.899, 0.054, 0.047]])
     """
 
-    _state = ("weight_", "bias_", "selected_lambda_", "loss_", "converged_", "n_iter_")
+    _parameters: ClassVar[Entries] = {"lambda_": optional(number(0)), "eps": _EPS}
+    _state: ClassVar[Entries] = {
+        "weight_": array("K", "K", low=-_LARGEST, high=_LARGEST),
+        "bias_": array("K", low=-_LARGEST, high=_LARGEST),
+        "selected_lambda_": number(0),
+        "loss_": NUMBER,
+        "converged_": FLAG,
+        "n_iter_": COUNT,
+    }
 
     weight_: NDArray[np.float64]
     bias_: NDArray[np.float64]
@@ -150,7 +172,6 @@ class DirichletCalibration(MulticlassCalibrator):
     def _fit(
         self, scores: FloatArray, codes: NDArray[np.intp], weight: NDArray[np.float64] | None
     ) -> None:
-        self._check_parameters()
         self._warn_constant(scores)
         features = _log_features(scores, self.eps)
         if self.lambda_ is None:
@@ -179,15 +200,6 @@ class DirichletCalibration(MulticlassCalibrator):
             logits += self.bias_
             prob[rows] = softmax(logits)
         return prob
-
-    def _check_parameters(self) -> None:
-        strength = self.lambda_
-        if strength is not None and not (isinstance(strength, Real) and 0.0 <= strength < np.inf):
-            raise ValueError(
-                f"lambda_ must be None or a finite number of at least 0, got {self.lambda_!r}."
-            )
-        if not (isinstance(self.eps, Real) and 0.0 < self.eps < 0.5):
-            raise ValueError(f"eps must be a number in (0, 0.5), got {self.eps!r}.")
 
 
 def _log_clipped(prob: Any, eps: float) -> Matrix:

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.binning import bin_edges, bin_index
+from calibrant.binning import STRATEGIES, bin_edges, bin_index
 from calibrant.calibrators.base import BinaryCalibrator
+from calibrant.calibrators.entries import SHARE, Entries, array, count, one_of
 from calibrant.inputs import FloatArray
 from calibrant.saving import saveable
 
@@ -77,12 +78,13 @@ class HistogramBinning(BinaryCalibrator):
     """
 
     _scale = "probability"
-    _state: ClassVar[tuple[str, ...]] = (
-        "bin_edges_",
-        "bin_values_",
-        "bin_weights_",
-        "global_rate_",
-    )
+    _parameters: ClassVar[Entries] = {"n_bins": count(1), "strategy": one_of(*STRATEGIES)}
+    _state: ClassVar[Entries] = {
+        "bin_edges_": array("J+1", low=0, high=1, order="ascending"),
+        "bin_values_": array("J", low=0, high=1),
+        "bin_weights_": array("J", low=0, integers=True),
+        "global_rate_": SHARE,
+    }
 
     bin_edges_: NDArray[np.float64]
     bin_values_: NDArray[np.float64]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.calibrators.base import BinaryCalibrator
+from calibrant.calibrators.entries import Entries, array
 from calibrant.inputs import FloatArray
 from calibrant.saving import saveable
 
@@ -69,7 +70,10 @@ class IsotonicCalibration(BinaryCalibrator):
     """
 
     _scale = "probability"
-    _state: ClassVar[tuple[str, ...]] = ("X_thresholds_", "y_thresholds_")
+    _state: ClassVar[Entries] = {
+        "X_thresholds_": array("m", low=0, high=1, order="ascending"),
+        "y_thresholds_": array("m", low=0, high=1, order="not descending"),
+    }
 
     X_thresholds_: NDArray[np.float64]
     y_thresholds_: NDArray[np.float64]

@@ -8,8 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.calibrators.base import Scale
+from calibrant.calibrators.entries import check, one_of
 from calibrant.inputs import ROW_SUM_TOLERANCE, FloatArray
 from calibrant.transforms import logit
+
+INPUT = one_of("logit", "probability")
+"""The parameter `input` of these methods."""
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -22,8 +26,7 @@ def input_scale(input: str) -> Scale:
     ValueError
         If `input` is neither "logit" nor "probability".
     """
-    if input not in ("logit", "probability"):
-        raise ValueError(f"input must be 'logit' or 'probability', got {input!r}.")
+    check(INPUT, "input", input)
     return "score" if input == "logit" else "probability"
 
 

@@ -7,11 +7,14 @@ import warnings
 import numpy as np
 
 from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.entries import count
 from calibrant.inputs import FloatArray
 
 
 class MulticlassCalibrator(Calibrator):
     """A map of whole rows: (n, K) scores or probabilities, K at least two."""
+
+    _n_features = count(2)
 
     def _native(self, scores: FloatArray) -> FloatArray:
         if scores.ndim == 1:

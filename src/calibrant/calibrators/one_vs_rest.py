@@ -8,11 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from calibrant.calibrators.base import BinaryCalibrator, Calibrator, Scale
+from calibrant.calibrators.base import BinaryCalibrator, Calibrator, Scale, check_clone
+from calibrant.calibrators.entries import Entries, plain
 from calibrant.calibrators.multiclass import MulticlassCalibrator
 from calibrant.calibrators.temperature import TemperatureScaling
 from calibrant.inputs import FloatArray
 from calibrant.saving import saveable
+
+_BASE = plain(
+    "an instance of PlattScaling, BetaCalibration, IsotonicCalibration, HistogramBinning or "
+    "TemperatureScaling, which can be fitted one class at a time",
+    lambda value: isinstance(value, BinaryCalibrator | TemperatureScaling),
+)
 
 
 @saveable
@@ -72,7 +79,10 @@ class OneVsRest(MulticlassCalibrator):
     array([[0.6, 0.4, 0. ]])
     """
 
-    _state: ClassVar[tuple[str, ...]] = ("calibrators_",)
+    _parameters: ClassVar[Entries] = {"base": _BASE}
+    _state: ClassVar[Entries] = {
+        "calibrators_": plain("a list", lambda value: isinstance(value, list))
+    }
 
     calibrators_: list[Calibrator]
 
@@ -83,14 +93,15 @@ class OneVsRest(MulticlassCalibrator):
     def _scale(self) -> Scale:
         return "score" if self.base._scale == "score" else "column"
 
-    def _read(self, X: Any) -> FloatArray:
-        if not isinstance(self.base, BinaryCalibrator | TemperatureScaling):
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        if len(self.calibrators_) != len(self.classes_):
             raise ValueError(
-                f"base={self.base!r} cannot be fitted one class at a time: pass an instance of "
-                "PlattScaling, BetaCalibration, IsotonicCalibration, HistogramBinning or "
-                "TemperatureScaling."
+                f"calibrators_ must have an entry for each of the {len(self.classes_)} classes, "
+                f"but has {len(self.calibrators_)}."
             )
-        return super()._read(X)
+        for k, calibrator in enumerate(self.calibrators_):
+            check_clone(calibrator, f"calibrators_[{k}]", self.base, 1)
 
     def _check_classes(self, codes: NDArray[np.intp], classes: NDArray[Any]) -> None:
         absent = np.flatnonzero(np.bincount(codes, minlength=len(classes)) == 0)

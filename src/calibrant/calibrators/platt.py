@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.calibrators.base import BinaryCalibrator, Scale, warn_not_converged
+from calibrant.calibrators.entries import COUNT, FLAG, NUMBER, SHARE, Entries
 from calibrant.calibrators.logistic_fit import class_totals, fit_logistic
 from calibrant.inputs import FloatArray
 from calibrant.kernels.logistic import expit_in_place
@@ -78,15 +79,15 @@ class PlattScaling(BinaryCalibrator):
     """
 
     _scale: Scale = "score"
-    _state: ClassVar[tuple[str, ...]] = (
-        "intercept_",
-        "slope_",
-        "target_positive_",
-        "target_negative_",
-        "loss_",
-        "converged_",
-        "n_iter_",
-    )
+    _state: ClassVar[Entries] = {
+        "intercept_": NUMBER,
+        "slope_": NUMBER,
+        "target_positive_": SHARE,
+        "target_negative_": SHARE,
+        "loss_": NUMBER,
+        "converged_": FLAG,
+        "n_iter_": COUNT,
+    }
 
     def _fit(
         self, scores: FloatArray, codes: NDArray[np.intp], weight: NDArray[np.float64] | None

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.calibrators.base import Calibrator, Scale, warn_not_converged
+from calibrant.calibrators.entries import COUNT, FLAG, NUMBER, Entries, number
 from calibrant.calibrators.logistic_fit import LARGE, TENTH, mean_derivatives, relative_weights
-from calibrant.calibrators.logits import read_logits
+from calibrant.calibrators.logits import INPUT, read_logits
 from calibrant.calibrators.newton import Floats, Optimum, minimise
 from calibrant.inputs import FloatArray
 from calibrant.kernels.logistic import (
@@ -96,7 +97,13 @@ class TemperatureScaling(Calibrator):
     array([[0.5795, 0.2827, 0.1379]])
     """
 
-    _state: ClassVar[tuple[str, ...]] = ("temperature_", "loss_", "converged_", "n_iter_")
+    _parameters: ClassVar[Entries] = {"input": INPUT}
+    _state: ClassVar[Entries] = {
+        "temperature_": number(_LOWEST, _HIGHEST),
+        "loss_": NUMBER,
+        "converged_": FLAG,
+        "n_iter_": COUNT,
+    }
 
     def __init__(self, *, input: Literal["logit", "probability"] = "logit") -> None:
         self.input = input

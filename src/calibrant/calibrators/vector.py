@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.calibrators.base import Scale, warn_not_converged
-from calibrant.calibrators.logits import input_scale, read_logits
+from calibrant.calibrators.entries import COUNT, FLAG, NUMBER, Entries, array
+from calibrant.calibrators.logits import INPUT, input_scale, read_logits
 from calibrant.calibrators.multiclass import MulticlassCalibrator
 from calibrant.calibrators.softmax_newton import exact_direction, minimise
 from calibrant.calibrators.softmax_regression import OwnFeatures, SoftmaxObjective, row_blocks
@@ -89,7 +92,14 @@ class VectorScaling(MulticlassCalibrator):
     array([[0.466, 0.509, 0.026]])
     """
 
-    _state = ("scale_", "bias_", "loss_", "converged_", "n_iter_")
+    _parameters: ClassVar[Entries] = {"input": INPUT}
+    _state: ClassVar[Entries] = {
+        "scale_": array("K"),
+        "bias_": array("K"),
+        "loss_": NUMBER,
+        "converged_": FLAG,
+        "n_iter_": COUNT,
+    }
 
     def __init__(self, *, input: str = "logit") -> None:
         self.input = input
