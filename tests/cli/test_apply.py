@@ -209,3 +209,31 @@ def peak_memory(folder: Path, name: str) -> int:
         [sys.executable, "-c", code, *apply], cwd=folder, capture_output=True, text=True, check=True
     )
     return 1024 * int(ran.stdout.split()[-1])
+
+
+@pytest.mark.parametrize("method", ["platt", "isotonic"])
+def test_the_scale_of_a_fit_on_scores_as_they_are_is_remembered(
+    calibrant, binary: pl.DataFrame, method: str
+) -> None:
+    fit = ("fit", "binary.csv", "--label", "y", "--method", method, "--output", "c.json", "--force")
+    apply = ("apply", "c.json", "binary.csv", "--output", "out.csv", "--force")
+    scales = {"probability": ("--prob", "p"), "logit": ("--prob", "z", "--input", "logit")}
+    for fitted_on, given in scales.items():
+        assert calibrant(*fit, *given).code == 0
+        for applied_to, new in scales.items():
+            run = calibrant(*apply, *new)
+            # The others are given probabilities, whatever the file holds.
+            if method == "platt" and applied_to != fitted_on:
+                assert run.code == 2
+                assert f"c.json was fitted with --input {fitted_on}: pass the same" in run.stderr
+            else:
+                assert (run.code, run.stderr) == (0, "")
+
+
+def test_a_calibrator_that_was_not_saved_by_fit_takes_both(
+    calibrant, binary: pl.DataFrame, tmp_path: Path
+) -> None:
+    cb.PlattScaling().fit(binary["z"], binary["y"]).save(tmp_path / "c.json")
+    apply = ("apply", "c.json", "binary.csv", "--output", "out.csv", "--force")
+    assert calibrant(*apply, "--prob", "z", "--input", "logit").code == 0
+    assert calibrant(*apply, "--prob", "p").code == 0

@@ -203,6 +203,7 @@ def fit(
     Example: calibrant fit scored.csv --label bought --prob p_buy --output buy.json
     """
     from calibrant.cli import files, selection, show
+    from calibrant.saving import save
 
     if files.has_format(output, *files.FORMATS):
         raise UserError(f"the calibrator is saved as JSON: {output} should end with .json.")
@@ -222,7 +223,7 @@ def fit(
             candidates = [selection.fit_method(method, data, scale)]
         best = candidates[0]
         if best.calibrator is not None:
-            best.calibrator.save(output, overwrite=force)
+            save(best.calibrator, output, overwrite=force, input=scale)
     saved = None if best.calibrator is None else str(output)
     if as_json:
         _print_json(
@@ -273,6 +274,7 @@ def apply(
 
     with as_user_error():
         fitted = applying.load_calibrator(calibrator)
+        applying.check_scale(calibrator, fitted, scale)
         table = files.open_table(file)
         files.check_output(output, sources=[file, calibrator], overwrite=force)
         named = predictions.prediction_columns(table, prob, prob_prefix)

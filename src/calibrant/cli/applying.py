@@ -14,8 +14,8 @@ from calibrant.calibrators.base import Calibrator
 from calibrant.cli.errors import UserError, listed
 from calibrant.cli.files import Table, check_format, has_format, require_file
 from calibrant.cli.predictions import Scale, named_labels, read_values
-from calibrant.cli.selection import food
-from calibrant.saving import atomic_path, load
+from calibrant.cli.selection import food, takes_any_scale
+from calibrant.saving import atomic_path, load, read_document
 
 
 def load_calibrator(path: Path) -> Calibrator:
@@ -27,6 +27,16 @@ def load_calibrator(path: Path) -> Calibrator:
     if not hasattr(loaded, "classes_"):
         raise UserError(f"{path} holds a calibrator that was not fitted.")
     return loaded
+
+
+def check_scale(path: Path, calibrator: Calibrator, scale: Scale) -> None:
+    """Raise UserError where the calibrator was fitted on another scale, and minds."""
+    fitted_on = read_document(path).get("input", scale)
+    if takes_any_scale(calibrator) and fitted_on != scale:
+        raise UserError(
+            f"{path} was fitted with --input {fitted_on}: pass the same, with columns that hold "
+            "such values."
+        )
 
 
 def in_class_order(calibrator: Calibrator, columns: tuple[str, ...]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from calibrant.cli.files import open_table
 from calibrant.cli.predictions import Data, Scale, prediction_columns, read_data
 from calibrant.cli.selection import compare
 from calibrant.datasets import load_cifar10, load_games
-from calibrant.saving import atomic_path
+from calibrant.saving import atomic_path, save
 
 _CV, _SEED, _RESAMPLES = 5, 0, 999
 
@@ -96,7 +96,7 @@ def _job(
     if best.calibrator is None:
         show.out.print("No calibrator beats the uncalibrated predictions: they stay as they are.")
         return
-    best.calibrator.save(saved, overwrite=overwrite)
+    save(best.calibrator, saved, overwrite=overwrite, input=scale)
     show.out.print(f"Saved {best.method} to {saved}.", style="bold")
 
     output = future.with_stem(f"{future.stem}_calibrated")

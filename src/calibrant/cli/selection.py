@@ -67,18 +67,26 @@ def methods(n_classes: int, scale: Scale) -> dict[str, Calibrator]:
 
 def food(calibrator: Calibrator, values: FloatArray, scale: Scale) -> FloatArray:
     """What a calibrator is fitted on and applied to: logits where it takes them and we have any."""
-    method: Any = calibrator
-    while hasattr(method, "base"):  # OneVsRest and CrossValidated take what their base takes
-        method = method.base
-    if isinstance(method, PlattScaling):
+    if takes_any_scale(calibrator):
         return values
-    if getattr(method, "input", None) == "logit":
+    if getattr(_innermost(calibrator), "input", None) == "logit":
         if scale != "logit":
             raise UserError(
                 "the calibrator takes logits: pass --input logit with columns that hold them."
             )
         return values
     return to_probabilities(values, scale)
+
+
+def takes_any_scale(calibrator: Calibrator) -> bool:
+    """Whether it is fitted on the predictions as they are, so that it fits no other scale."""
+    return isinstance(_innermost(calibrator), PlattScaling)
+
+
+def _innermost(calibrator: Any) -> Any:
+    while hasattr(calibrator, "base"):  # OneVsRest and CrossValidated take what their base takes
+        calibrator = calibrator.base
+    return calibrator
 
 
 def fit_method(method: str, data: Data, scale: Scale) -> Candidate:
