@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.forecasts.base import Floats
+from calibrant.forecasts.base import Floats, Forecast
 from calibrant.inputs import as_real_array
 
 _LARGEST_MINIMUM = 200
+_VALUES_AT_A_TIME = 200_000
 
 
 def as_thresholds(thresholds: Any, y: Floats, weight: Floats | None) -> Floats:
@@ -38,6 +39,17 @@ def as_min_group_size(min_group_size: Any, total_weight: float) -> float:
             f"min_group_size must be None or a number of rows, 0 or more, got {min_group_size!r}."
         )
     return float(min_group_size)
+
+
+def cdf_at(forecast: Forecast, thresholds: Floats) -> Floats:
+    """F(y0) of all rows at all thresholds, an array (m, n) of its own."""
+    n = len(forecast)
+    cdf = np.empty((len(thresholds), n))
+    # A few thresholds at a time, since families need several arrays of the size of their result.
+    step = max(1, _VALUES_AT_A_TIME // n)
+    for start in range(0, len(thresholds), step):
+        cdf[start : start + step] = forecast.cdf(thresholds[start : start + step, None])
+    return cdf
 
 
 def _is_count(values: Any) -> bool:

@@ -13,7 +13,7 @@ from calibrant import frames
 from calibrant.forecasts.base import Floats
 from calibrant.inputs import as_weights
 from calibrant.metrics.average import PITMethod, check_forecast, pit_values
-from calibrant.metrics.grids import as_levels, as_min_group_size, as_thresholds
+from calibrant.metrics.grids import as_levels, as_min_group_size, as_thresholds, cdf_at
 from calibrant.metrics.group_errors import group_errors
 from calibrant.metrics.largest_error import Largest, largest_over_levels
 from calibrant.metrics.null_errors import null_quantiles
@@ -106,14 +106,12 @@ class ThresholdCalibrationError:
 
     def __repr__(self) -> str:
         m, n_levels = self.value.shape
-        heading = (
-            f"ThresholdCalibrationError: {m} thresholds x {n_levels} levels, "
-            f"largest {self.max:.4g}, mean {self.mean:.4g}"
-        )
-        chance = (
-            f"{self.share_above_null:.0%} of the entries are above what a calibrated forecast "
-            f"stays below with probability {self.null_level:g}."
-        )
+        heading = [
+            f"ThresholdCalibrationError: {m} thresholds x {n_levels} levels",
+            f"largest {self.max:.4g}, mean {self.mean:.4g}; {self.share_above_null:.0%} of the "
+            f"entries are above their {self.null_level:.0%}",
+            "quantile under calibration",
+        ]
         shown = np.unique(np.linspace(0, m - 1, min(m, _MAX_LINES)).astype(int))
         columns = [
             ("threshold", [f"{v:.4g}" for v in self.thresholds[shown]]),
@@ -121,10 +119,10 @@ class ThresholdCalibrationError:
             ("at level", _cells(self.largest_level[shown], ".3f")),
             ("n_lower", [f"{v:.6g}" for v in self.largest_n_lower[shown]]),
         ]
-        lines = [heading, *frames.aligned(columns)]
+        lines = [*heading, *frames.aligned(columns)]
         if len(shown) < m:
             lines.append(f"... {len(shown)} of {m} thresholds")
-        return "\n".join([*lines, chance])
+        return "\n".join(lines)
 
 
 def threshold_calibration_error(
@@ -215,7 +213,7 @@ def threshold_calibration_error(
     smallest = as_min_group_size(min_group_size, total)
 
     ordered = pits[order]
-    keys = held.cdf(at[:, None])
+    keys = cdf_at(held, at)
     for row in keys:
         row[:] = row[order]
     errors = group_errors(ordered, weights, keys, cutoffs)

@@ -13,7 +13,7 @@ from sklearn.model_selection import KFold, check_cv
 
 from calibrant.arguments import as_generator
 from calibrant.forecasts.base import Floats, Forecast
-from calibrant.metrics.grids import as_levels, as_min_group_size, as_thresholds
+from calibrant.metrics.grids import as_levels, as_min_group_size, as_thresholds, cdf_at
 from calibrant.parallel import Progress
 from calibrant.recalibration.base import Recalibration, weights_or_ones
 from calibrant.recalibration.early_stopping import Choice, Rows, Split, choose
@@ -162,7 +162,7 @@ class ThresholdRecalibration(Recalibration):
             np.unique(as_levels(self.levels)),
             as_min_group_size(self.min_group_size, float(weights.sum())),
         )
-        cdf = np.array(forecast.cdf(grid.thresholds[:, None]))
+        cdf = cdf_at(forecast, grid.thresholds)
         if self.early_stopping:
             choice = self._choose(Rows(y, pits, weights, cdf), grid, max_iter, tol)
             self.cv_gaps_ = choice.gaps
@@ -185,7 +185,7 @@ class ThresholdRecalibration(Recalibration):
 
     def _transform(self, forecast: Forecast) -> Recalibrated:
         used, number = np.unique(self.layer_thresholds_, return_inverse=True)
-        cdf = np.array(forecast.cdf(self.thresholds_[used][:, None]))
+        cdf = cdf_at(forecast, self.thresholds_[used])
         codes = np.empty((self.n_iter_, len(forecast)), dtype=np.int32)
         for t, maps in enumerate(self.maps_):
             codes[t] = cdf[number[t]] > self.layer_levels_[t]
