@@ -64,6 +64,7 @@ def test_the_line_is_right_where_text_runs_over_several(calibrant, tmp_path: Pat
         (b"", "data.csv is empty"),
         (b"y,p\n", "has the names of columns, but no rows"),
         (b"y,p", "has the names of columns, but no rows"),
+        (b"y,p\n\n", "has the names of columns, but no rows"),
         (b"p,y,p\n1,0,1\n", 'data.csv has two columns named "p"'),
         (b"y;p\n1;0,5\n", "the values must be separated by commas"),
         ("y,p,né\n1,0.5,é\n".encode("latin-1"), "is not text in UTF-8"),
@@ -312,6 +313,63 @@ def test_a_parquet_file_of_no_rows(calibrant, tmp_path: Path) -> None:
     frame.write_parquet(tmp_path / "data.parquet")
     run = calibrant("evaluate", "data.parquet", "--label", "y", "--prob", "p")
     assert_refused(run, "has the names of columns, but no rows")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("header", ["y,p", "p"])
+def test_a_blank_line_at_the_end_is_no_mistake(
+    calibrant, tmp_path: Path, header: str, end: str
+) -> None:
+    lines = [header, "1,0.5", "0,0.2", "1,0.7"] if header == "y,p" else [header, "0.5", "0.2"]
+    path = tmp_path / "data.csv"
+    path.write_bytes("".join(line + end for line in [*lines, ""]).encode())
+    IsotonicCalibration().fit([0.1, 0.9], [0, 1]).save(tmp_path / "c.json")
+    apply = ("apply", "c.json", "data.csv", "--prob", "p", "--output", "out.csv", "--json")
+    assert calibrant(*apply).json["rows"] == len(lines) - 1
+    assert len((tmp_path / "out.csv").read_text().splitlines()) == len(lines)
+    if header == "y,p":
+        assert calibrant(*EVALUATE, "--json").json["n"] == 3
+    path.write_bytes("".join(line + end for line in [*lines, "", ""]).encode())
+    run = calibrant(*apply[:-1], "--force")
+    assert_refused(run, f"line {len(lines) + 1} of data.csv is blank: delete it.")
+
+
+def test_a_blank_line_at_the_end_of_a_block(calibrant, tmp_path: Path) -> None:
+    # The last line begins where a block of the file that is read at a time ends.
+    row = b"0.250000\n"
+    n_rows = -(-(2**22) // len(row)) + 1
+    (tmp_path / "data.csv").write_bytes(b"p\n" + row * n_rows + b"\n")
+    IsotonicCalibration().fit([0.1, 0.9], [0, 1]).save(tmp_path / "c.json")
+    apply = ("apply", "c.json", "data.csv", "--prob", "p", "--output", "out.csv", "--json")
+    assert calibrant(*apply).json["rows"] == n_rows
+
+
+@pytest.mark.parametrize("label", [2**64, -(2**63) - 1, 10**30])
+def test_labels_beyond_64_bits(calibrant, tmp_path: Path, label: int) -> None:
+    (tmp_path / "data.csv").write_text(f"y,p\n0,0.2\n{label},0.5\n")
+    assert_refused(calibrant(*EVALUATE), "labels are text, booleans or whole numbers below 2^53")
+    column = pl.Series("y", [0, label], dtype=pl.Int128)
+    pl.DataFrame([column, pl.Series("p", [0.2, 0.5])]).write_parquet(tmp_path / "data.parquet")
+    run = calibrant("evaluate", "data.parquet", "--label", "y", "--prob", "p")
+    assert_refused(run, 'row 2: column "y" is ')
+    assert "which is no label: whole numbers must fit into 64 bits" in run.stderr
+
+
+def test_columns_named_after_labels_beyond_64_bits(calibrant, tmp_path: Path) -> None:
+    for name in ("99999999999999999999", "²", "--1"):
+        (tmp_path / "data.csv").write_text(f"y,p_0,p_1,p_{name}\n0,1,0,0\n1,0,1,0\n")
+        run = calibrant("evaluate", "data.csv", "--label", "y", "--prob-prefix", "p_")
+        assert_refused(run, "has 2 labels (0, 1), but there are 3 columns of predictions")
+
+
+def test_labels_of_64_bits(calibrant, tmp_path: Path) -> None:
+    for dtype, label in ((pl.UInt64, 2**64 - 1), (pl.Int128, 2**63 - 1), (pl.Int64, -(2**63))):
+        column = pl.Series("y", [0, label] * 5, dtype=dtype)
+        frame = pl.DataFrame([column, pl.Series("p", [0.2, 0.5] * 5)])
+        frame.write_parquet(tmp_path / "data.parquet")
+        given = ("data.parquet", "--label", "y", "--prob", "p", "--pos-label", str(label), "--json")
+        run = calibrant("evaluate", *given, "--resamples", "9")
+        assert run.json["classes"] == [0, label]
 
 
 def test_one_row(calibrant, tmp_path: Path) -> None:

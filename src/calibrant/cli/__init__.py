@@ -8,6 +8,7 @@ that a shell gives to commands which such a signal ends.
 from __future__ import annotations
 
 import importlib.util
+import io
 import os
 import signal
 import sys
@@ -22,6 +23,10 @@ _CLOSED_PIPE = 141
 
 def main() -> None:
     """The entry point of the `calibrant` command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # Names of labels and columns may hold what the terminal's encoding lacks.
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = _run()
     except KeyboardInterrupt:

@@ -52,7 +52,7 @@ class Table:
     def n_rows(self) -> int:
         """The number of rows; an error where lines of a CSV file do not match its header."""
         if self.is_csv:
-            return self._count_records()
+            return self._counted[0]
         with self._reading():
             return int(self.lazy.select(pl.len()).collect().item())
 
@@ -63,6 +63,8 @@ class Table:
             raise UserError(f"{self.path} has the names of columns, but no rows.")
         with self._reading():
             frame = self.lazy.select(names).collect()
+        if self.is_csv and self._counted[1]:
+            frame = frame[:-1]  # Polars takes the blank line for a row
         self._check_height(frame.height)
         return frame
 
@@ -86,7 +88,8 @@ class Table:
         schema = dict.fromkeys(self.columns, pl.String())
         with self.path.open("rb") as file:
             _whole_records(file, 0)
-            while block := _whole_records(file, _BLOCK):
+            # A blank line can only be the last one, which is no row.
+            while block := _whole_records(file, _BLOCK).rstrip(b"\r\n"):
                 yield pl.read_csv(block, has_header=False, schema=schema)
 
     def place(self, row: int) -> str:
@@ -112,24 +115,31 @@ class Table:
             self._refuse_stray_quote()
             raise UserError(f"{self.path} cannot be read: {height} of {self.n_rows} rows found.")
 
-    def _count_records(self) -> int:
-        """The number of records below the header, every one with as many values as that."""
+    @cached_property
+    def _counted(self) -> tuple[int, bool]:
+        """The number of records below the header, every one with as many values as that.
+
+        And whether a blank line comes after them.
+        """
         # Polars fills short lines up with nulls, and does not look at the ends of lines whose last
         # columns are not asked for: wrong numbers for a text with an unquoted comma in it.
         n_columns = len(self.columns)
         n_records = -1
+        blank = None
         for line, record in self._records():
+            if blank is not None:
+                raise UserError(f"line {blank} of {self.path} is blank: delete it.")
+            if not record:  # no harm at the end
+                blank = line
+                continue
             if len(record) != n_columns:
-                where = f"line {line} of {self.path}"
-                if not record:
-                    raise UserError(f"{where} is blank: delete it.")
                 raise UserError(
-                    f"{where} has {_count(len(record), 'value')}, but the first line names "
-                    f"{_count(n_columns, 'column')}: correct it. Text with commas in it needs "
+                    f"line {line} of {self.path} has {_count(len(record), 'value')}, but the first "
+                    f"line names {_count(n_columns, 'column')}: correct it. Text with commas in it needs "
                     "double quotes around it."
                 )
             n_records += 1
-        return n_records
+        return n_records, blank is not None
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """The header and the records of a CSV file, with the number of their first line."""

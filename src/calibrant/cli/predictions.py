@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -150,6 +151,15 @@ def read_labels(table: Table, column: pl.Series) -> NDArray[Any]:
             "column of predictions named as the label?)",
         )
         return values.astype(np.int64)
+    if column.dtype.is_integer() and column.dtype != pl.UInt64:
+        narrow = column.cast(pl.Int64, strict=False)
+        refuse_where(
+            narrow.is_null().to_numpy(),
+            table,
+            column,
+            "which is no label: whole numbers must fit into 64 bits",
+        )
+        column = narrow
     if column.dtype.is_integer() or column.dtype in (pl.Boolean, pl.String):
         return np.array(column.to_list()) if column.dtype == pl.String else column.to_numpy()
     raise UserError(
@@ -255,4 +265,4 @@ def _like(text: str, label: Any) -> Any:
     """The text as a label of the same type, None where it is none."""
     if isinstance(label, bool):
         return {"true": True, "false": False}.get(text.lower())
-    return int(text) if text.lstrip("-").isdigit() else None
+    return int(text) if re.fullmatch("-?[0-9]{1,18}", text) else None

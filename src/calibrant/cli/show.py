@@ -16,9 +16,19 @@ from calibrant import CalibrationTest, ReliabilityTable
 from calibrant.cli.evaluation import Evaluation
 from calibrant.cli.selection import UNCALIBRATED, Candidate
 
+
+class _Console(Console):
+    """A console that draws in ASCII where the stream is not Unicode."""
+
+    @property
+    def encoding(self) -> str:
+        # rich takes standard streams for UTF-8.
+        return (getattr(self.file, "encoding", None) or "utf-8").lower()
+
+
 # Results go to stdout; what accompanies them, like progress, to stderr.
-out = Console(highlight=False, soft_wrap=False, markup=False)
-err = Console(stderr=True, highlight=False, markup=False)
+out = _Console(highlight=False, soft_wrap=False, markup=False)
+err = _Console(stderr=True, highlight=False, markup=False)
 
 _MOST_BINS = 25
 _BAR = 20
@@ -72,7 +82,8 @@ def reliability(table: ReliabilityTable) -> None:
     shown.add_column(what)
     for name in ("rows", "predicted", "observed", "gap"):
         shown.add_column(name, justify="right")
-    shown.add_column("█ observed, | predicted")
+    full, empty = "#." if out.options.ascii_only else "█·"
+    shown.add_column(f"{full} observed, | predicted")
     filled = np.flatnonzero(table.count)
     for b in filled[:_MOST_BINS]:
         predicted, observed = float(table.mean_prob[b]), float(table.observed[b])
@@ -82,16 +93,16 @@ def reliability(table: ReliabilityTable) -> None:
             f"{predicted:.3f}",
             f"{observed:.3f}",
             f"{table.gap[b]:+.3f}",
-            _bar(observed, predicted),
+            _bar(observed, predicted, full, empty),
         )
     out.print(shown)
     if len(filled) > _MOST_BINS:
         out.print(f"... and {len(filled) - _MOST_BINS} more bins")
 
 
-def _bar(observed: float, predicted: float) -> str:
-    cells = ["█"] * round(observed * _BAR)
-    cells += ["·"] * (_BAR - len(cells))
+def _bar(observed: float, predicted: float, full: str, empty: str) -> str:
+    cells = [full] * round(observed * _BAR)
+    cells += [empty] * (_BAR - len(cells))
     cells[min(int(predicted * _BAR), _BAR - 1)] = "|"
     return "".join(cells)
 
