@@ -135,8 +135,8 @@ class Table:
             if len(record) != n_columns:
                 raise UserError(
                     f"line {line} of {self.path} has {_count(len(record), 'value')}, but the first "
-                    f"line names {_count(n_columns, 'column')}: correct it. Text with commas in it needs "
-                    "double quotes around it."
+                    f"line names {_count(n_columns, 'column')}: correct it. Text with commas in it "
+                    "needs double quotes around it."
                 )
             n_records += 1
         return n_records, blank is not None
