@@ -11,23 +11,25 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from calibrant import average_calibration_error, pit
-from calibrant.forecasts import Ensemble, Normal
+from calibrant.forecasts import Ensemble, Normal, Tabulated
 
 lattice = st.lists(st.integers(0, 12).map(lambda k: k / 12), min_size=1, max_size=40)
 
 
-class Given:
-    """A forecast whose PITs and F(y0) are given numbers."""
-
-    def __init__(self, pits, key=None):
-        self.pits = np.asarray(pits)
-        self.key = self.pits if key is None else np.asarray(key)
-
-    def cdf(self, y):
-        shape = np.shape(y)
-        if shape == self.pits.shape:
-            return self.pits
-        return np.broadcast_to(self.key, np.broadcast_shapes(shape, self.key.shape))
+def forecast_with(pits, key=None):
+    """A forecast with given PITs and F(0), and its outcomes: 1 or -1 according to the PIT."""
+    pits = np.asarray(pits)
+    key = pits if key is None else np.asarray(key)
+    after = pits >= key
+    columns = [
+        np.zeros(len(pits)),
+        np.where(after, 0.0, pits),
+        key,
+        np.where(after, pits, key),
+        np.ones(len(pits)),
+    ]
+    y = np.where(after, 1.0, -1.0)
+    return Tabulated([-2.0, -1.0, 0.0, 1.0, 2.0], np.stack(columns, axis=1)), y
 
 
 def area_by_pieces(pits, weight=None):
@@ -49,16 +51,16 @@ def test_reference(case):
 
 def test_reference_of_given_numbers(threshold_reference):
     content = threshold_reference("precomputed_40")
-    found = average_calibration_error(Given(content["pit"]), np.zeros(40))
+    found = average_calibration_error(*forecast_with(content["pit"]))
     assert found == pytest.approx(content["average_calibration_error"], abs=1e-12)
     for block in (*content["single_pits"], *content["uniform_grid"]):
-        found = average_calibration_error(Given(block["pit"]), np.zeros(len(block["pit"])))
+        found = average_calibration_error(*forecast_with(block["pit"]))
         assert found == pytest.approx(block["ace"], abs=1e-12)
 
 
 @given(lattice)
 def test_area_is_the_integral(pits):
-    found = average_calibration_error(Given(pits), np.zeros(len(pits)))
+    found = average_calibration_error(*forecast_with(pits))
     assert found == pytest.approx(area_by_pieces(pits), abs=1e-9)
 
 
@@ -69,9 +71,9 @@ def test_weights_are_repeated_rows_and_order_does_not_matter(pits, random):
     repeated = np.repeat(pits, weight)
     shuffled = list(repeated)
     random.shuffle(shuffled)
-    found = average_calibration_error(Given(pits), np.zeros(len(pits)), sample_weight=weight)
+    found = average_calibration_error(*forecast_with(pits), sample_weight=weight)
     for rows in (repeated, shuffled):
-        again = average_calibration_error(Given(rows), np.zeros(len(rows)))
+        again = average_calibration_error(*forecast_with(rows))
         assert found == pytest.approx(again, abs=1e-12)
 
 

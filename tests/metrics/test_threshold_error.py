@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from calibrant import average_calibration_error, threshold_calibration_error
 from calibrant.forecasts import Ensemble, Normal
 
-from .test_average import Given, area_by_pieces
+from .test_average import area_by_pieces, forecast_with
 
 
 def all_levels(pits, key, min_group_size=0):
@@ -23,7 +23,7 @@ def all_levels(pits, key, min_group_size=0):
         if min(low.sum(), (~low).sum()) < min_group_size:
             continue
         parts = [pits[rows] for rows in (low, ~low) if rows.any()]
-        value = sum(average_calibration_error(Given(p), np.zeros(len(p))) for p in parts)
+        value = sum(average_calibration_error(*forecast_with(p)) for p in parts)
         if not value <= best[0] + 1e-13:
             best = (value, level)
     return best
@@ -70,11 +70,11 @@ def test_reference_standard_grid(case):
 
 def test_reference_of_given_numbers(threshold_reference):
     content = threshold_reference("precomputed_40")
-    forecast = Given(content["pit"], content["f0"])
+    forecast, y = forecast_with(content["pit"], content["f0"])
 
     levels = [block["alpha"] for block in content["tce"]]
     found = threshold_calibration_error(
-        forecast, np.zeros(40), thresholds=[0.0], levels=levels, min_group_size=0
+        forecast, y, thresholds=[0.0], levels=levels, min_group_size=0
     )
     for k, block in enumerate(content["tce"]):
         for name in ("value", "lower", "upper"):
@@ -83,9 +83,7 @@ def test_reference_of_given_numbers(threshold_reference):
     for block, smallest in [(content["sup"], 0)] + [
         (block["result"], block["min_group"]) for block in content["sup_min_group"]
     ]:
-        found = threshold_calibration_error(
-            forecast, np.zeros(40), thresholds=[0.0], min_group_size=smallest
-        )
+        found = threshold_calibration_error(forecast, y, thresholds=[0.0], min_group_size=smallest)
         if block is None:
             assert np.isnan(found.largest[0])
         else:
