@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from calibrant.cli.errors import UserError, as_user_error
+from calibrant.cli.forecast.app import app as forecast_app
 
 app = typer.Typer(
     help="Can the decision maker trust these probabilities?",
@@ -17,6 +18,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.add_typer(forecast_app, name="forecast")
 
 REJECTED = 3
 

@@ -1,0 +1,1 @@
+"""`calibrant forecast`: forecasts of a real outcome, from the columns of a file."""
