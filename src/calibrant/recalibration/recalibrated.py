@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from calibrant import frames
 from calibrant.forecasts import quadrature
 from calibrant.forecasts.base import Floats, Forecast
+from calibrant.forecasts.concatenation import concatenate
 from calibrant.forecasts.ensemble import Ensemble
 from calibrant.forecasts.quantiles import Quantiles
 from calibrant.recalibration.maps import Codes, MonotoneMaps
@@ -92,6 +94,16 @@ class Recalibrated(Forecast):
             "it: read the original forecast and transform it, or read the quantiles by "
             "Quantiles.from_frame."
         )
+
+    @classmethod
+    def _concatenated(cls, parts: Sequence[Self]) -> Self:
+        if any(part.layers is not parts[0].layers for part in parts):
+            raise ValueError(
+                "forecasts that were recalibrated differently cannot be concatenated: concatenate "
+                "the originals and transform them."
+            )
+        codes = np.concatenate([part.codes for part in parts])
+        return cls(concatenate([part.base for part in parts]), codes, parts[0].layers)
 
     def _forward(self, u: Floats) -> Floats:
         for maps, codes in self._steps():
