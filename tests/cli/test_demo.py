@@ -21,13 +21,23 @@ def test_demo(calibrant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert games.columns[-1] == "calibrated_y_prob"
     images = pl.read_parquet(folder / "cifar10_test_calibrated.parquet")
     assert len([name for name in images.columns if name.startswith("calibrated_z_")]) == 10
+    assert cb.load(folder / "protein_map.json").n_iter_ > 0
+    decisions = pl.read_csv(folder / "protein_decisions.csv")
+    assert decisions.columns == ["mu", "sigma", "y", "decision", "probability"]
     assert not [path for path in folder.iterdir() if path.name.endswith(".tmp")]
 
     # Its commands are real: they can be given again, with the same results.
     commands = [line[2:].split() for line in run.stdout.splitlines() if line.startswith("$ ")]
-    assert [command[1] for command in commands] == ["evaluate", "fit", "apply", "evaluate"] * 2
+    first = [command[1] for command in commands if command[1] != "forecast"]
+    assert first == ["evaluate", "fit", "apply", "evaluate"] * 2
+    second = [command[2] for command in commands if command[1] == "forecast"]
+    assert second == ["evaluate", "recalibrate", "evaluate", "decide", "decide"]
     again = calibrant(*commands[1][1:], "--force", "--json")
     assert again.json["best"] in run.stdout
+    for command in commands[8:]:
+        repeated = calibrant(*command[1:], *(["--force"] if "--output" in command else []))
+        assert repeated.code == 0
+        assert repeated.stdout in run.stdout
     saved = (folder / "games_calibrator.json").read_text()
     assert calibrant(*commands[2][1:], "--force").code == 0
     assert saved == (folder / "games_calibrator.json").read_text()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,9 +12,10 @@ from calibrant.cli import show
 from calibrant.cli.applying import write_calibrated
 from calibrant.cli.evaluation import Evaluation, evaluate
 from calibrant.cli.files import open_table
+from calibrant.cli.forecast import app as forecast
 from calibrant.cli.predictions import Data, Scale, prediction_columns, read_data
 from calibrant.cli.selection import compare
-from calibrant.datasets import load_cifar10, load_games
+from calibrant.datasets import load_cifar10, load_games, load_protein_forecasts
 from calibrant.saving import atomic_path, save
 
 _CV, _SEED, _RESAMPLES = 5, 0, 999
@@ -24,6 +26,7 @@ def run(folder: Path, *, overwrite: bool) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     _games(folder, overwrite)
     _cifar10(folder, overwrite)
+    _proteins(folder, overwrite)
     show.out.print()
     show.out.print(f"All files are in {folder}/: try the commands above on files of your own.")
 
@@ -58,6 +61,40 @@ def _cifar10(folder: Path, overwrite: bool) -> None:
         "logit",
         overwrite,
     )
+
+
+def _proteins(folder: Path, overwrite: bool) -> None:
+    """Forecasts of a real outcome, and a decision that hangs on a threshold of it."""
+    show.out.print()
+    show.out.rule("How wrong is this protein structure? A neural network's forecasts")
+    show.out.print(
+        "The outcome y is the error of a predicted structure, in standard deviations from the mean "
+        "error: low is good. Who takes a structure for good (y <= -0.5) that is not loses 5, who "
+        "throws a good one away loses 1."
+    )
+    for split in ("validation", "test"):
+        frame = pl.DataFrame(load_protein_forecasts(split).to_dict())
+        _write(frame, folder / f"protein_{split}.csv", overwrite)
+    validation, test = folder / "protein_validation.csv", folder / "protein_test.csv"
+    saved, decisions = folder / "protein_map.json", folder / "protein_decisions.csv"
+    columns: dict[str, Any] = {"quantiles": [], "mean": "mu", "sd": "sigma", "target": "y"}
+    options = "--mean mu --sd sigma --target y"
+
+    _command(f"calibrant forecast evaluate {test} {options}")
+    forecast.evaluate(test, **columns)
+    _command(f"calibrant forecast recalibrate {validation} {options} --output {saved}")
+    forecast.recalibrate(validation, output=saved, force=overwrite, **columns)
+    _command(f"calibrant forecast evaluate {test} {options} --calibrator {saved}")
+    forecast.evaluate(test, calibrator=saved, **columns)
+
+    stake: dict[str, Any] = {"threshold": -0.5, "cost_false_alarm": 5.0, "cost_miss": 1.0}
+    options += " --threshold -0.5 --cost-false-alarm 5 --cost-miss 1"
+    _command(f"calibrant forecast decide {test} {options}")
+    forecast.decide(test, **stake, **columns)
+    _command(
+        f"calibrant forecast decide {test} {options} --calibrator {saved} --output {decisions}"
+    )
+    forecast.decide(test, calibrator=saved, output=decisions, force=overwrite, **stake, **columns)
 
 
 def _write(frame: pl.DataFrame, path: Path, overwrite: bool) -> None:

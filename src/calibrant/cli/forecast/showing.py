@@ -39,7 +39,7 @@ def _measures(found: Evaluation, target: str) -> list[tuple[str, str, str]]:
             f"{_percent(1.0 - threshold.null_level)} or less",
         ),
         ("reliability gap per unit of cost", f"{found.gap:.4f}", f"{found.gap_by_chance:.4f}"),
-        (f"CRPS, in the unit of {target}", f"{found.crps:.4g}", ""),
+        (f"CRPS, in the unit of {target}", f"{found.crps:#.4g}", ""),
         ("log score", _log_score(found), ""),
     ]
 
@@ -53,7 +53,7 @@ def coverage(found: Evaluation) -> None:
     for k, confidence in enumerate(columns.confidence):
         shares = (columns.coverage[k], columns.below[k], columns.above[k])
         table.add_row(
-            f"{100 * confidence:g} %", *map(_percent, shares), f"{columns.mean_width[k]:.4g}"
+            f"{100 * confidence:g} %", *map(_percent, shares), f"{columns.mean_width[k]:#.4g}"
         )
     out.print(table)
 
@@ -101,7 +101,7 @@ def change(before: Evaluation, after: Evaluation) -> str:
     """What became of the reliability gap and of the CRPS, in words."""
     gaps = f"from {before.gap:.4f} to {after.gap:.4f}; chance alone makes {after.gap_by_chance:.4f}"
     sharper = "lower" if after.crps < before.crps else "no lower"
-    score = f"CRPS is {sharper} ({before.crps:.4g}, then {after.crps:.4g})"
+    score = f"CRPS is {sharper} ({before.crps:#.4g}, then {after.crps:#.4g})"
     if (after.log_score or 0.0) > (before.log_score or 0.0):
         score += "; the log score is worse, since maps through ranks make a rough density"
     if after.gap < before.gap:
