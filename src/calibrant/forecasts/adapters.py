@@ -188,7 +188,8 @@ def from_skpro(dist: Any) -> Forecast:
 
     Notes
     -----
-    skpro is called once for each point that is asked of all rows.
+    skpro is called once for each point that is asked of all rows. The score of a discrete
+    distribution is integrated over its steps, to about three digits.
     """
     shape = getattr(dist, "shape", None)
     if shape is None or len(shape) != 2 or shape[1] != 1 or shape[0] == 0:

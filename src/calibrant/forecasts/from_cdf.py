@@ -160,7 +160,7 @@ class FromCDF(Forecast):
 
     def __getitem__(self, rows: Any) -> Self:
         which = np.atleast_1d(self._which[rows])
-        picked = np.atleast_1d(self._rows[rows])
+        picked = np.array(self._rows[rows], ndmin=1)
         if len(picked) == 0:
             raise ValueError("no row was picked: at least one is needed.")
         sources = list(self._sources)

@@ -46,9 +46,10 @@ def invert(cdf: Callable[[Floats], Floats], p: Floats, low: Floats, high: Floats
         if not unfinished.any():
             break
         # At the root but for rounding: look for the other side nearby, then further and further.
-        reach = np.where(at_root, 8.0 * reach, 1.0)
-        shortest = np.minimum(reach * tolerance / np.maximum(width, tolerance), 0.5)
-        t = np.where(at_root, shortest, np.clip(t, shortest, 1.0 - shortest))
+        reach = np.where(at_root, np.minimum(8.0 * reach, 1.0 / _EPS), 1.0)
+        shortest = np.minimum(reach * (tolerance / np.maximum(width, tolerance)), 0.5)
+        nearby = np.where(shortest < 0.5, shortest, np.nan)
+        t = np.where(at_root, nearby, np.clip(t, shortest, 1.0 - shortest))
         x = np.where(unfinished, _between(a, b, t, iteration), a)
         f_x = cdf(x) - p
         # a becomes the latest point, b stays on the other side of the quantile.

@@ -75,8 +75,8 @@ class ScipyFrozen(Forecast):
         self._distribution = distribution
         self._arguments = _as_rows(arguments)
         self._discrete = isinstance(distribution, rv_discrete)
-        self._lowest = np.broadcast_to(distribution.support(**self._arguments)[0], (len(self),))
-        invalid = np.isnan(self._lowest)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            invalid = np.isnan(self.cdf(0.0))
         if invalid.any():
             row = int(invalid.argmax())
             values = ", ".join(f"{key}={value[row]:g}" for key, value in self._arguments.items())
@@ -104,7 +104,8 @@ class ScipyFrozen(Forecast):
         p = self._levels(p)
         quantiles = self._call("ppf", p)
         if self._discrete:  # SciPy's quantile at 0 is one below the smallest value
-            return np.asarray(np.maximum(quantiles, self._lowest))
+            lowest, _ = self._distribution.support(**self._arguments)
+            return np.asarray(np.maximum(quantiles, lowest))
         lost = np.isinf(quantiles) & (p > 0.0) & (p < 1.0)
         # Some families round a level to one that is not.
         return np.where(lost, self._call("isf", 1.0 - p), quantiles) if lost.any() else quantiles
