@@ -72,7 +72,8 @@ class Fitted:
                 ],
             }
             if fitted.early_stopping:
-                gaps = {name: values.tolist() for name, values in fitted.cv_gaps_.items()}
+                none, average, *layers = fitted.cv_gaps_.tolist()
+                gaps = {"no_layer": none, "average": average, "layers": layers}
                 content["cross_validated_gaps"] = gaps
         return content
 

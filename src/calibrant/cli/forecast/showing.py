@@ -91,10 +91,7 @@ def recalibration(found: Fitted, target: str, output: str) -> None:
         style="bold",
     )
     if not found.changes:
-        out.print(
-            "Cross-validation found no layer that helps: it leaves forecasts as they are.",
-            style="yellow",
-        )
+        out.print("It has no layer: it leaves forecasts as they are.", style="yellow")
 
 
 def change(before: Evaluation, after: Evaluation) -> str:
