@@ -7,20 +7,14 @@ replicate. A multiplicity above 255 would not fit, but has a probability below 1
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from calibrant.kernels.bins import bin_of
 from calibrant.kernels.compiling import kernel
-from calibrant.kernels.simplex import (
-    STEP,
-    WIDTH,
-    inner_products,
-    squared_distances,
-    transpose,
-)
+from calibrant.kernels.simplex import STEP, strip, terms_of_rows
+from calibrant.kernels.vectors import WIDTH, aligned
 
 # Enough for the compiler to run them through vector registers.
 N_ABREAST = 32
@@ -150,29 +144,15 @@ def add_strip(
 
     pairs (B,) collects u_i u_j h_ij for each replicate.
     """
-    columns = np.zeros((prob.shape[1], WIDTH))
-    residuals = np.zeros((prob.shape[1], WIDTH))
-    width = transpose(prob, first, columns)
-    for c in range(width):
-        for k in range(prob.shape[1]):
-            residuals[k, c] = (k == codes[first + c]) - columns[k, c]
-    squares = np.empty(WIDTH)
-    products = np.empty(WIDTH)
-    terms = np.empty((STEP, WIDTH))
+    columns, residuals, width = strip(prob, codes, first)
+    terms = aligned(STEP)
     counts = np.zeros((STEP, m.shape[1]))
     sums = np.zeros((WIDTH, m.shape[1]))
     stop = first + width
     for start in range(0, stop, STEP):
-        terms[:] = 0.0
-        for i in range(start, min(start + STEP, stop)):
-            squared_distances(prob[i], columns, squares)
-            inner_products(prob[i], codes[i], residuals, products)
-            for c in range(max(0, i + 1 - first), width):
-                term = math.exp(-math.sqrt(squares[c]) / bandwidth) * products[c]
-                if weight is not None:
-                    term *= weight[i] * weight[first + c]
-                terms[i - start, c] = term
-            counts[i - start] = m[i]
+        terms_of_rows(prob, codes, weight, bandwidth, start, first, columns, residuals, terms)
+        rows = min(STEP, stop - start)
+        counts[:rows] = m[start : start + rows]
         add_products(terms, counts, sums)
     for c in range(width):
         for r in range(len(pairs)):

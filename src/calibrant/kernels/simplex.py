@@ -17,8 +17,15 @@ import numpy as np
 
 from calibrant.kernels.compiling import kernel
 from calibrant.kernels.exact_sums import bits_of
+from calibrant.kernels.vectors import (
+    ROW_BYTES,
+    WIDTH,
+    add_four_rows,
+    aligned,
+    exp_in_place,
+    total,
+)
 
-WIDTH = 32
 STEP = 16
 _PATTERNS = 16
 # Pairs worth a thread's attention: some milliseconds, or some tens of them with signs.
@@ -53,12 +60,21 @@ def squared_distances(row: Any, columns: Any, squares: Any) -> None:
 
 
 @kernel
-def inner_products(row: Any, code: Any, residuals: Any, products: Any) -> None:
-    """Inner products of the residual of a row, whose class is `code`, with those of the strip."""
+def distances_and_products(
+    row: Any, code: Any, columns: Any, residuals: Any, squares: Any, products: Any
+) -> None:
+    """`squared_distances`, and inner products of the residual of the row, of class `code`, too.
+
+    Both in one pass over the classes: half the time of two.
+    """
+    squares[:] = 0.0
     products[:] = 0.0
     for k in range(len(row)):
-        e = (k == code) - np.float64(row[k])
+        p = np.float64(row[k])
+        e = (k == code) - p
         for c in range(WIDTH):
+            difference = p - columns[k, c]
+            squares[c] += difference * difference
             products[c] += e * residuals[k, c]
 
 
@@ -79,6 +95,40 @@ def terms_of_pairs(
 
 
 @kernel
+def strip(prob: Any, codes: Any, first: Any) -> Any:
+    """The columns and residuals (K, WIDTH) of a strip, 0 beyond the last row, and its width."""
+    columns = aligned(prob.shape[1])
+    residuals = aligned(prob.shape[1])
+    width = transpose(prob, first, columns)
+    for c in range(width):
+        for k in range(prob.shape[1]):
+            residuals[k, c] = (k == codes[first + c]) - columns[k, c]
+    return columns, residuals, width
+
+
+@kernel
+def terms_of_rows(
+    prob: Any, codes: Any, weight: Any, bandwidth: Any, start: Any, first: Any,
+    columns: Any, residuals: Any, terms: Any,
+) -> None:  # fmt: skip
+    """Terms (STEP, WIDTH) of rows start, start + 1, ... with those after them in a strip."""
+    squares = np.empty(WIDTH)
+    products = np.empty(WIDTH)
+    terms[:] = 0.0
+    for i in range(start, min(start + STEP, first + WIDTH, len(prob))):
+        distances_and_products(prob[i], codes[i], columns, residuals, squares, products)
+        for c in range(WIDTH):
+            squares[c] = -math.sqrt(squares[c]) / bandwidth
+        exp_in_place(squares)
+        # Beyond the last row the products are 0.
+        for c in range(WIDTH):
+            terms[i - start, c] = squares[c] * products[c] if c > i - first else 0.0
+        if weight is not None:
+            for c in range(min(WIDTH, len(prob) - first)):
+                terms[i - start, c] *= weight[i] * weight[first + c]
+
+
+@kernel
 def add_strip(
     prob: Any, codes: Any, weight: Any, bandwidth: Any, first: Any,
     row_sums: Any, signs: Any, quadratic: Any,
@@ -88,32 +138,23 @@ def add_strip(
     row_sums[i] collects w_i w_j h_ij over the other rows j. With signs (n / STEP, B), quadratic
     (B,) collects for each replicate the sum over pairs of its sign_i sign_j h_ij.
     """
-    columns = np.zeros((prob.shape[1], WIDTH))
-    residuals = np.zeros((prob.shape[1], WIDTH))
-    width = transpose(prob, first, columns)
-    for c in range(width):
-        for k in range(prob.shape[1]):
-            residuals[k, c] = (k == codes[first + c]) - columns[k, c]
-    squares = np.empty(WIDTH)
-    products = np.empty(WIDTH)
-    terms = np.empty((STEP, WIDTH))
+    columns, residuals, width = strip(prob, codes, first)
+    terms = aligned(STEP)
+    column_sums = np.zeros(WIDTH)
+    halves = np.empty(WIDTH // 2)
     if signs is not None:
-        sums = np.zeros((signs.shape[1], WIDTH))
-        table = np.empty((STEP // 4, _PATTERNS, WIDTH))
+        sums = aligned(signs.shape[1])
+        table = aligned(STEP // 4 * _PATTERNS)
     for start in range(0, first + width, STEP):
-        terms[:] = 0.0
+        terms_of_rows(prob, codes, weight, bandwidth, start, first, columns, residuals, terms)
         for i in range(start, min(start + STEP, first + width)):
-            squared_distances(prob[i], columns, squares)
-            inner_products(prob[i], codes[i], residuals, products)
-            for c in range(max(0, i + 1 - first), width):
-                term = math.exp(-math.sqrt(squares[c]) / bandwidth) * products[c]
-                if weight is not None:
-                    term *= weight[i] * weight[first + c]
-                terms[i - start, c] = term
-                row_sums[i] += term
-                row_sums[first + c] += term
+            row_sums[i] += total(terms[i - start], halves)
+            for c in range(WIDTH):
+                column_sums[c] += terms[i - start, c]
         if signs is not None:
             add_signed_terms(terms, signs[start // STEP], table, sums)
+    for c in range(width):
+        row_sums[first + c] += column_sums[c]
     if signs is not None:
         for c in range(width):
             word, bit = signs[(first + c) // STEP], 1 << (first + c) % STEP
@@ -123,26 +164,32 @@ def add_strip(
 
 @kernel
 def add_signed_terms(terms: Any, words: Any, table: Any, sums: Any) -> None:
-    """sums[r] += the sum over STEP rows of the sign in replicate r times the row's terms."""
+    """sums[r] += the sum over STEP rows of the sign in replicate r times the row's terms.
+
+    `table` and `sums` are memory that `aligned` gave.
+    """
     for q in range(STEP // 4):
+        signed = table[q * _PATTERNS : (q + 1) * _PATTERNS]
         for c in range(WIDTH):
-            table[q, 0, c] = -(
+            signed[0, c] = -(
                 terms[4 * q, c] + terms[4 * q + 1, c] + terms[4 * q + 2, c] + terms[4 * q + 3, c]
             )
         for a in range(4):
             for pattern in range(1 << a):
                 for c in range(WIDTH):
-                    table[q, (1 << a) + pattern, c] = (
-                        table[q, pattern, c] + 2.0 * terms[4 * q + a, c]
-                    )
+                    signed[(1 << a) + pattern, c] = signed[pattern, c] + 2.0 * terms[4 * q + a, c]
+    target = np.int64(sums.ctypes.data)
+    signed_sums = np.int64(table.ctypes.data)
+    step = _PATTERNS * ROW_BYTES
     for r in range(len(sums)):
         word = np.int64(words[r])
-        a = table[0, word & 15]
-        b = table[1, (word >> 4) & 15]
-        c = table[2, (word >> 8) & 15]
-        d = table[3, word >> 12]
-        for column in range(WIDTH):
-            sums[r, column] += (a[column] + b[column]) + (c[column] + d[column])
+        add_four_rows(
+            target + r * ROW_BYTES,
+            signed_sums + (word & 15) * ROW_BYTES,
+            signed_sums + ((word >> 4) & 15) * ROW_BYTES + step,
+            signed_sums + ((word >> 8) & 15) * ROW_BYTES + 2 * step,
+            signed_sums + (word >> 12) * ROW_BYTES + 3 * step,
+        )
 
 
 @kernel
