@@ -2,6 +2,10 @@
 
 run.py starts it; the figures go to the file OUTPUT as JSON, so that whatever a library prints
 does no harm.
+
+Times are taken as `timeit` does: a turn repeats the call until 20 ms have passed, and its figure is
+the mean of its calls. So a call of less than a millisecond is not timed with caches that the other
+contender has just emptied. Turns of ours and of the peer alternate, by the same rule.
 """
 
 from __future__ import annotations
@@ -19,15 +23,28 @@ import numpy as np
 from cases import CASES
 from contenders import Case, Contender, Data
 
-# Repetitions go on until one of the two is reached.
-MOST_REPETITIONS = 30
+# Turns go on until one of the two is reached.
+MOST_TURNS = 30
 SECONDS = 20.0
+
+# A turn lasts at least so many seconds.
+TURN = 0.02
 
 
 def seconds(call) -> float:
     start = time.perf_counter()
     call()
     return time.perf_counter() - start
+
+
+def turn(call) -> float:
+    """Mean seconds of a call, over as many as a turn takes."""
+    start = time.perf_counter()
+    n_calls = 0
+    while (passed := time.perf_counter() - start) < TURN or n_calls == 0:
+        call()
+        n_calls += 1
+    return passed / n_calls
 
 
 def largest_difference(ours: dict[str, Any], theirs: dict[str, Any]) -> float | None:
@@ -45,17 +62,20 @@ def time_side_by_side(case: Case, peer: Contender, data: Data) -> dict[str, Any]
     )
     ours: list[float] = []
     theirs: list[float] = []
-    while len(ours) < MOST_REPETITIONS and sum(ours) + sum(theirs) < SECONDS:
-        ours.append(seconds(our_call))
-        theirs.append(seconds(peer_call))
+    end = time.perf_counter() + SECONDS
+    while not ours or (len(ours) < MOST_TURNS and time.perf_counter() < end):
+        ours.append(turn(our_call))
+        theirs.append(turn(peer_call))
     return {"ours": ours, "theirs": theirs, "agreement": agreement}
 
 
 def time_alone(contender: Contender, data: Data) -> dict[str, Any]:
     call = contender.prepare(data)
-    times = [seconds(call)]
-    while len(times) < MOST_REPETITIONS and sum(times) < SECONDS:
-        times.append(seconds(call))
+    call()
+    times: list[float] = []
+    end = time.perf_counter() + SECONDS
+    while not times or (len(times) < MOST_TURNS and time.perf_counter() < end):
+        times.append(turn(call))
     return {"ours": times, "theirs": [], "agreement": None}
 
 
