@@ -182,3 +182,19 @@ def test_bad_number_of_bins(n_bins):
 def test_bad_strategy():
     with pytest.raises(ValueError, match="strategy must be 'uniform' or 'quantile'"):
         HistogramBinning(strategy="equal_freq").fit([0.1, 0.9], [0, 1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_bins", [1, 3, 64, 1024, 5_000])
+@pytest.mark.parametrize("strategy", ["uniform", "quantile"])
+def test_predictions_at_and_beside_the_edges(strategy, n_bins, dtype):
+    rng = np.random.default_rng(0)
+    prob = rng.random(20_000) ** 3
+    fitted = HistogramBinning(n_bins=n_bins, strategy=strategy).fit(prob, rng.random(20_000) < prob)
+    edges = fitted.bin_edges_.astype(dtype)
+    beside = [np.nextafter(edges, dtype(end)) for end in (0, 1)]
+    new = np.concatenate([edges, *beside, np.linspace(0, 1, 1025, dtype=dtype), [dtype(-0.0)]])
+    assert new.dtype == dtype
+    bins = np.searchsorted(fitted.bin_edges_, new.astype(np.float64), side="right") - 1
+    expected = fitted.bin_values_[np.clip(bins, 0, len(edges) - 2)]
+    np.testing.assert_array_equal(fitted.predict_proba(new), expected)

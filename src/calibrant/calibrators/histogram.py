@@ -11,6 +11,7 @@ from calibrant.binning import STRATEGIES, bin_edges, bin_index
 from calibrant.calibrators.base import BinaryCalibrator
 from calibrant.calibrators.entries import SHARE, Entries, array, count, one_of
 from calibrant.inputs import FloatArray
+from calibrant.kernels.bins import bin_grid, values_of_bins
 from calibrant.saving import saveable
 
 
@@ -60,7 +61,8 @@ class HistogramBinning(BinaryCalibrator):
     Notes
     -----
     Fitting takes O(n log J) time with "uniform", O(n log n) with "quantile", and O(n) memory;
-    predicting takes O(n log J). There is no `loss_`: the fit is not one of likelihood.
+    predicting takes O(n), or O(n log J) with bins narrower than 1 / 1024. There is no `loss_`: the
+    fit is not one of likelihood.
 
     References
     ----------
@@ -111,7 +113,10 @@ class HistogramBinning(BinaryCalibrator):
         self.global_rate_ = float(events_in_bin.sum() / in_bin.sum())
 
     def _predict(self, scores: FloatArray) -> NDArray[np.float64]:
-        return self.bin_values_[bin_index(scores, self.bin_edges_)]
+        (cells,) = bin_grid((self.bin_edges_,))
+        prob = np.empty(len(scores))
+        values_of_bins(scores, self.bin_edges_[:-1], cells, self.bin_values_, prob)
+        return prob
 
 
 def _nearest(filled: NDArray[np.intp], n_bins: int) -> NDArray[np.intp]:

@@ -55,6 +55,13 @@ def bin_of(p: Any, lower: Any, cells: Any) -> Any:
 
 
 @kernel
+def values_of_bins(prob: Any, lower: Any, cells: Any, values: Any, found: Any) -> None:
+    """The value of the bin of each probability (n,)."""
+    for i in range(len(prob)):
+        found[i] = values[bin_of(np.float64(prob[i]), lower, cells)]
+
+
+@kernel
 def add_row(
     b: Any, p: Any, hit: Any, weight: Any, i: Any, count: Any, true: Any, sums: Any
 ) -> None:
