@@ -2,9 +2,9 @@
 
     python benchmarks/run.py [--only NAME] [--quick]
 
-Every figure comes from a fresh process (worker.py). A time is the mean call of the best turn; a turn
-repeats the call until 20 ms have passed, as `timeit` does, for ours and the peer alike. A full run
-also writes results/latest.md and results/latest.json.
+Every figure comes from a fresh process (worker.py). A time is the mean call of the best turn, and
+a turn repeats the call until 20 ms have passed, as `timeit` does, for ours and the peer alike. A
+full run also writes results/latest.md and results/latest.json.
 """
 
 from __future__ import annotations
