@@ -220,6 +220,22 @@ def test_point_masses_are_measured_by_randomized_pits(calibrant, tmp_path: Path)
     assert found["log_score"] is None
 
 
+@pytest.mark.parametrize(("n_members", "findings"), [(100, []), (4, ["overconfident"])])
+def test_ensembles_of_exchangeable_members(
+    calibrant, tmp_path: Path, n_members: int, findings: list[str]
+) -> None:
+    # As a distribution, few members are overconfident; of many only the steps are left.
+    rng = np.random.default_rng(0)
+    drawn = rng.normal(rng.normal(size=(1500, 1)), 1.0, size=(1500, n_members + 1))
+    columns = {f"m{k}": drawn[:, k] for k in range(n_members)} | {"y": drawn[:, -1]}
+    pl.DataFrame(columns).write_parquet(tmp_path / "data.parquet")
+    found = evaluate(calibrant, "data.parquet", "--members-prefix", "m", "--target", "y")
+    assert found["verdict"]["findings"][:1] == findings
+    assert found["verdict"]["mean_coverage"] == pytest.approx(
+        1 - (n_members + 2) / (2 * (n_members + 1)), abs=0.03
+    )
+
+
 def test_few_rows(calibrant, tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text("mu,sigma,y\n0,1,0.5\n")
     found = evaluate(calibrant, "data.csv", *NORMAL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -30,20 +31,20 @@ class Given(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ForecastColumns:
+class ForecastColumns(ABC):
     """Columns of a file that together hold one forecast a row."""
 
     table: Table
     names: tuple[str, ...]
 
     @property
+    @abstractmethod
     def words(self) -> str:
         """What the columns are, for people."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read(self, frame: pl.DataFrame, *, first_row: int = 0) -> Forecast:
         """The forecasts of some rows, the first of which is row `first_row` of the file."""
-        raise NotImplementedError
 
     def _numbers(self, frame: pl.DataFrame, first_row: int) -> Floats:
         """The columns as float64, (n, K)."""
