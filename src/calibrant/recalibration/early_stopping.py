@@ -7,7 +7,9 @@ not but he did not act. What the forecast promises him minus what he gets is c A
 .. math:: A = mean(a r), \quad B = -mean((1 - a) r), \quad r = 1[y \le y_0] - F(y_0),
 
 and the mean of its absolute value over all c in [0, 1] is (|A| + |B|) / 2 where A and B have the
-same sign, and (A^2 + B^2) / (2 (|A| + |B|)) otherwise.
+same sign, and (A^2 + B^2) / (2 (|A| + |B|)) otherwise. It is averaged over the folds. (Pooling A
+and B over the folds first would favour fitting whatever there is: what a map overshoots in one fold
+it undershoots in the others.)
 """
 
 from __future__ import annotations
@@ -58,28 +60,34 @@ def choose(
     progress: Progress | None,
 ) -> Choice:
     """Cross-validate; the least gap wins, and of equal ones the simplest candidate."""
-    sums = np.zeros((max_iter + 2, 2, len(grid.thresholds), len(grid.levels)))
+    gaps = np.zeros(max_iter + 2)
     for done, (train, test) in enumerate(splits, start=1):
         fitted, held_out = rows.take(train), rows.take(test)
         everyone = isotonic_knots(*sorted_pits(fitted.pits, fitted.weight))
         one_map = MonotoneMaps([everyone])(held_out.cdf, np.zeros(len(test), dtype=np.int32))
-        sums[1] += _promised_minus_paid(held_out._replace(cdf=one_map), grid)
-
-        found = _promised_minus_paid(held_out, grid)
-        sums[0] += found
+        gaps[1] += _mean_gap(held_out._replace(cdf=one_map), grid)
+        gap = _mean_gap(held_out, grid)
+        gaps[0] += gap
         state = FittingRows(fitted.pits, fitted.weight, fitted.cdf, grid)
         candidate = 2
         for layer in fit_layers(state, max_iter, tol):
             layer.maps.update(held_out.cdf, layer.codes(held_out.cdf))
-            found = _promised_minus_paid(held_out, grid)
-            sums[candidate] += found
+            gap = _mean_gap(held_out, grid)
+            gaps[candidate] += gap
             candidate += 1
         # More layers than could be fitted leave the forecasts as they are.
-        sums[candidate:] += found
+        gaps[candidate:] += gap
         if progress is not None:
             progress(done, len(splits))
-    gaps = _mean_gap(sums / rows.weight.sum())
-    return Choice(int(gaps.argmin()), gaps)
+    return Choice(int(gaps.argmin()), gaps / len(splits))
+
+
+def _mean_gap(rows: Rows, grid: Grid) -> float:
+    """Mean gap over thresholds, levels and cost ratios."""
+    a, b = _promised_minus_paid(rows, grid) / rows.weight.sum()
+    size = np.abs(a) + np.abs(b)
+    opposite = np.divide(a**2 + b**2, 2.0 * size, out=np.zeros_like(size), where=size > 0.0)
+    return float(np.where(a * b >= 0.0, size / 2.0, opposite).mean())
 
 
 def _promised_minus_paid(rows: Rows, grid: Grid) -> Floats:
@@ -92,11 +100,3 @@ def _promised_minus_paid(rows: Rows, grid: Grid) -> Floats:
     below = np.cumsum(buckets, axis=1)
     not_acting = below[:, :-1]
     return np.stack([below[:, -1:] - not_acting, -not_acting])
-
-
-def _mean_gap(sums: Floats) -> Floats:
-    """Mean over thresholds, levels and cost ratios, for sums (..., 2, m, L)."""
-    a, b = sums[..., 0, :, :], sums[..., 1, :, :]
-    size = np.abs(a) + np.abs(b)
-    opposite = np.divide(a**2 + b**2, 2.0 * size, out=np.zeros_like(size), where=size > 0.0)
-    return np.asarray(np.where(a * b >= 0.0, size / 2.0, opposite).mean(axis=(-2, -1)))

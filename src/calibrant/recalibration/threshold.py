@@ -51,8 +51,8 @@ class ThresholdRecalibration(Recalibration):
     early_stopping : bool, default=False
         Whether to choose the number of layers by cross-validation, with no layer and the average
         map among the candidates. The least mean reliability gap on held-out rows wins: the
-        absolute difference of predicted and realised loss, averaged over thresholds, levels and
-        all ratios of the two costs of a wrong decision.
+        absolute difference of predicted and realised loss, averaged over thresholds, levels, all
+        ratios of the two costs of a wrong decision, and folds.
     cv : int, splitter or iterable of splits, default=5
         Folds of the cross-validation; a number means so many shuffled folds.
     pit : {"value", "mid", "randomized"}, default="value"
