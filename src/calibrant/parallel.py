@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Self, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Progress = Callable[[int, int], object]
 
-# Starting a thread costs as much as a look-up or so of this many numbers.
-_WORTH_A_THREAD = 30_000
+# Waking a thread pays for loops over at least so many numbers.
+_WORTH_A_THREAD = 60_000
 
 
 def in_order(
@@ -36,12 +36,30 @@ def in_order(
             pool.shutdown(cancel_futures=True)
 
 
-def each_of(function: Callable[[slice], object], n_items: int, size: int) -> None:
-    """Run over items of `size` numbers each, split evenly over the processors if that pays."""
-    n_parts = min(n_processors(), n_items, max(1, n_items * size // _WORTH_A_THREAD))
-    edges = [n_items * part // n_parts for part in range(n_parts + 1)]
-    for _ in in_order(function, list(map(slice, edges[:-1], edges[1:]))):
-        pass
+class Workers:
+    """Threads that are kept for many short loops; use it in a `with` block."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(n_processors() - 1) if n_processors() > 1 else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+    def each(self, function: Callable[[slice], object], n_items: int, size: int) -> None:
+        """Run over items of `size` numbers each, split evenly over the processors if that pays."""
+        n_parts = 1
+        if self._pool is not None:
+            n_parts = max(1, min(n_processors(), n_items, n_items * size // _WORTH_A_THREAD))
+        edges = [n_items * part // n_parts for part in range(n_parts + 1)]
+        first, *others = map(slice, edges[:-1], edges[1:])
+        futures = [self._pool.submit(function, part) for part in others] if self._pool else []
+        function(first)
+        for future in futures:
+            future.result()
 
 
 def n_processors() -> int:

@@ -2,10 +2,9 @@ r"""Bounds of the groups' average calibration errors from sums over bins of the 
 
 Within a bin [x0, x1] a group's empirical distribution F ascends from F0 to F1. Its integral there
 is known from the sum of the PITs in the bin, so that D = int (F - c) dc is too, and |D| is a lower
-bound of int |F - c| dc. Since F0 <= F <= F1, the part of F - c below zero has at most the area N of
-(c - F0)^+, and that above zero at most the area P of (F1 - c)^+. So min(D + 2 N, 2 P - D) is an
-upper bound, which differs from |D| only in bins where F may cross the diagonal, and there by no
-more than the square of the bin's width.
+bound of int |F - c| dc. If D >= 0, the part of F - c below zero has at most the area N of
+(c - F0)^+, since F >= F0, and |D| + 2 N is an upper bound; in mirror image if D < 0. The two bounds
+differ only in bins where F may cross the diagonal, and by at most the square of the bin's width.
 """
 
 from __future__ import annotations
@@ -53,15 +52,12 @@ def add_bins(group: Any, pits: Any, per: Any, least: Any, most: Any) -> None:
             f1 = f0 + group[b, k] * per[k]
             start[k] = f1
             area = f0 * width + (f1 - f0) * x1 - pits[b, k] * per[k] - middle
-            low = f0 if f0 > x0 else x0
-            low = x1 if low > x1 else low
-            high = f1 if f1 > x0 else x0
-            high = x1 if high > x1 else high
-            negative = area + (x1 - f0) * (x1 - f0) - (low - f0) * (low - f0)
-            positive = (f1 - x0) * (f1 - x0) - (f1 - high) * (f1 - high) - area
-            upper = negative if negative < positive else positive
+            # Where F is above the diagonal on the whole, how far it may still dip below.
+            reach = x1 - f0 if area >= 0.0 else f1 - x0
+            reach = reach if reach > 0.0 else 0.0
+            beyond = reach - width if reach > width else 0.0
             least[k] += abs(area)
-            most[k] += upper
+            most[k] += abs(area) + reach * reach - beyond * beyond
 
 
 @kernel
@@ -73,8 +69,8 @@ def add_error_bounds(sums: Any, below: Any, least: Any, most: Any) -> None:
     """
     n_bins, n_buckets = sums.shape[0], sums.shape[1]
     n_cutoffs = n_buckets - 1
-    all_weight, all_pits = np.zeros(n_bins), np.zeros(n_bins)
-    group, pits = np.zeros((n_bins, n_cutoffs)), np.zeros((n_bins, n_cutoffs))
+    all_weight, all_pits = np.empty(n_bins), np.empty(n_bins)
+    group, pits = np.empty((n_bins, n_cutoffs)), np.empty((n_bins, n_cutoffs))
     for b in range(n_bins):
         reached, reached_pits = 0.0, 0.0
         for k in range(n_cutoffs):
@@ -106,7 +102,8 @@ def error_bounds(
     pit: Any, weight: Any, keys: Any, cutoffs: Any, cells: Any, n_bins: Any, found: Any
 ) -> None:
     """`add_error_bounds` for each row of `keys` (m, n); `found` (3, m, L) must come in as zeros."""
+    sums = np.empty((n_bins, len(cutoffs) + 1, 2))
     for j in range(len(keys)):
-        sums = np.zeros((n_bins, len(cutoffs) + 1, 2))
+        sums[:] = 0.0
         bin_sums(pit, weight, keys[j], cutoffs, cells, n_bins, sums)
         add_error_bounds(sums, found[0, j], found[1, j], found[2, j])

@@ -51,3 +51,30 @@ def add_group_errors(
             upper[k] += 0.0 if inside else area
             reached[k] += w if inside else 0.0
         before += w
+
+
+@kernel
+def group_errors_at(pit: Any, weight: Any, key: Any, cutoff: Any) -> Any:
+    """The sum of the same two errors for one cutoff; neither group may be empty."""
+    n = len(pit)
+    # Rows are sorted out without a branch, which could not be foretold.
+    group_pit, group_weight = np.empty((2, n + 1)), np.empty((2, n + 1))
+    n_lower, n_upper = 0, 0
+    for i in range(n):
+        inside = key[i] <= cutoff
+        group_pit[0, n_lower], group_weight[0, n_lower] = pit[i], weight[i]
+        group_pit[1, n_upper], group_weight[1, n_upper] = pit[i], weight[i]
+        n_lower += 1 if inside else 0
+        n_upper += 0 if inside else 1
+    error = 0.0
+    for g in range(2):
+        size = n_upper if g else n_lower
+        per = 1.0 / group_weight[g, :size].sum()
+        start = 0.0
+        for i in range(size):
+            w = group_weight[g, i]
+            distance = abs(group_pit[g, i] - (start + 0.5 * w) * per)
+            half = 0.5 * w * per
+            error += 2.0 * half * distance if distance >= half else distance**2 + half**2
+            start += w
+    return error

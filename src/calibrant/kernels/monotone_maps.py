@@ -1,9 +1,9 @@
 """Look-ups in piecewise-linear maps of [0, 1], a map of its own for each row.
 
-The knots (x, y) of all maps, and the slopes to their right, are numbered through. The look-up cells
-of map g begin at `cell_first[g]`, and `n_cells[g]` of equal width divide [0, 1]: entry c is the last
-knot at or before c / n_cells, so that the knot before any value in cell c lies between entries c and
-c + 1, and is most often both. The last knot of a map is never the answer.
+The knots (x, y) of all maps, and the slopes to their right, are numbered through. The look-up
+cells of map g begin at `cell_first[g]`, and `n_cells[g]` of equal width divide [0, 1]: entry c is
+the last knot at or before c / n_cells, so that the knot before any value in cell c lies between
+entries c and c + 1, and is most often both. The last knot of a map is never the answer.
 """
 
 from __future__ import annotations

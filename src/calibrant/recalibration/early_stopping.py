@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from calibrant.forecasts.base import Floats
 from calibrant.metrics.average import sorted_pits
-from calibrant.parallel import Progress
+from calibrant.parallel import Progress, Workers
 from calibrant.recalibration.layers import FittingRows, fit_layers
 from calibrant.recalibration.maps import MonotoneMaps, isotonic_knots
 from calibrant.recalibration.search import Grid
@@ -57,6 +57,7 @@ def choose(
     splits: Sequence[Split],
     max_iter: int,
     tol: float,
+    workers: Workers,
     progress: Progress | None,
 ) -> Choice:
     """Cross-validate; the least gap wins, and of equal ones the simplest candidate."""
@@ -68,7 +69,7 @@ def choose(
         gaps[1] += _mean_gap(held_out._replace(cdf=one_map), grid)
         gap = _mean_gap(held_out, grid)
         gaps[0] += gap
-        state = FittingRows(fitted.pits, fitted.weight, fitted.cdf, grid)
+        state = FittingRows(fitted.pits, fitted.weight, fitted.cdf, grid, workers)
         candidate = 2
         for layer in fit_layers(state, max_iter, tol):
             layer.maps.update(held_out.cdf, layer.codes(held_out.cdf))

@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrant.forecasts.base import Floats
 from calibrant.metrics.average import area_from_uniform
-from calibrant.parallel import each_of
+from calibrant.parallel import Workers
 from calibrant.recalibration.maps import Codes, MonotoneMaps, isotonic_knots
 from calibrant.recalibration.search import Cell, Grid, fill_bounds, no_bounds, worst_cell
 
@@ -58,13 +58,19 @@ class FittingRows:
         In the order of the data.
     cdf : ndarray of shape (m, n)
         F(y0) at the m thresholds; taken over and changed.
+    grid : Grid
+    workers : Workers
+        Threads for the loops over thresholds.
     """
 
-    def __init__(self, pits: Floats, weight: Floats, cdf: Floats, grid: Grid) -> None:
+    def __init__(
+        self, pits: Floats, weight: Floats, cdf: Floats, grid: Grid, workers: Workers
+    ) -> None:
+        self._workers = workers
         self.pits, self.weight, self.cdf, self.grid = pits, weight, cdf, grid
         self._order = np.argsort(pits, kind="stable")
         self._bounds = no_bounds(grid)
-        each_of(self._fill_bounds, *cdf.shape)
+        workers.each(self._fill_bounds, *cdf.shape)
 
     def worst_cell(self) -> Cell | None:
         """Where the threshold calibration error is largest."""
@@ -91,7 +97,7 @@ class FittingRows:
             maps.update(self.cdf[part], codes)
             self._fill_bounds(part)
 
-        each_of(update, *self.cdf.shape)
+        self._workers.each(update, *self.cdf.shape)
         record = LayerRecord(
             threshold=float(self.grid.thresholds[cell.threshold]),
             level=cell.level,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.parallel import each_of
+from calibrant.parallel import Workers
 from calibrant.saving import saveable
 
 Floats = NDArray[np.float64]
@@ -128,5 +128,6 @@ class MonotoneMaps:
         def run(part: slice) -> None:
             kernel(points[part], codes, results[part], *self._tables)
 
-        each_of(run, len(points), n)
+        with Workers() as workers:
+            workers.each(run, len(points), n)
         return out

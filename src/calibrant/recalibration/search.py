@@ -86,7 +86,7 @@ def worst_cell(
 
     Of equal errors the first threshold is taken, then the first level. `order` sorts the PITs.
     """
-    from calibrant.kernels.group_errors import add_group_errors
+    from calibrant.kernels.group_errors import group_errors_at
 
     below, least, most = bounds
     smaller = np.minimum(below, weight.sum() - below)
@@ -97,10 +97,8 @@ def worst_cell(
     ordered, weights = pit[order], weight[order]
     tce = np.full(below.shape, -1.0)
     for j in np.flatnonzero(open_cells.any(axis=1)):
-        levels = grid.levels[open_cells[j]]
-        lower, upper = np.zeros((2, len(levels)))
         key = keys[j, order]
-        add_group_errors(ordered, weights, key, levels, np.zeros(len(levels)), lower, upper)
-        tce[j, open_cells[j]] = lower + upper
+        for k in np.flatnonzero(open_cells[j]):
+            tce[j, k] = group_errors_at(ordered, weights, key, grid.levels[k])
     j, k = np.unravel_index(int(tce.argmax()), tce.shape)
     return Cell(int(j), float(grid.levels[k]), float(tce[j, k]), float(below[j, k]))

@@ -14,9 +14,9 @@ from sklearn.model_selection import KFold, check_cv
 from calibrant.arguments import as_generator
 from calibrant.forecasts.base import Floats, Forecast
 from calibrant.metrics.grids import as_levels, as_min_group_size, as_thresholds, cdf_at
-from calibrant.parallel import Progress
+from calibrant.parallel import Progress, Workers
 from calibrant.recalibration.base import Recalibration, weights_or_ones
-from calibrant.recalibration.early_stopping import Choice, Rows, Split, choose
+from calibrant.recalibration.early_stopping import Rows, Split, choose
 from calibrant.recalibration.layers import FittingRows, Layer, fit_layers
 from calibrant.recalibration.recalibrated import Recalibrated
 from calibrant.recalibration.search import Grid
@@ -163,15 +163,18 @@ class ThresholdRecalibration(Recalibration):
         )
         cdf = cdf_at(forecast, grid.thresholds)
         average = False
-        if self.early_stopping:
-            choice = self._choose(Rows(y, pits, weights, cdf), grid, max_iter, tol)
-            self.cv_gaps_ = choice.gaps
-            average, max_iter = choice.best == 1, max(choice.best - 1, 0)
-        rows = FittingRows(pits, weights, cdf, grid)
-        if average:
-            layers = [rows.add_layer(rows.whole())]
-        else:
-            layers = list(self._counted(fit_layers(rows, max_iter, tol), max_iter))
+        with Workers() as workers:
+            if self.early_stopping:
+                data = Rows(y, pits, weights, cdf)
+                splits = self._splits(len(y))
+                choice = choose(data, grid, splits, max_iter, tol, workers, self.progress)
+                self.cv_gaps_ = choice.gaps
+                average, max_iter = choice.best == 1, max(choice.best - 1, 0)
+            rows = FittingRows(pits, weights, cdf, grid, workers)
+            if average:
+                layers = [rows.add_layer(rows.whole())]
+            else:
+                layers = list(self._counted(fit_layers(rows, max_iter, tol), max_iter))
         self.thresholds_, self.levels_ = grid.thresholds, grid.levels
         self.history_ = [layer.record for layer in layers]
         self.layer_thresholds_ = np.array([layer.threshold for layer in layers], dtype=np.int64)
@@ -191,10 +194,6 @@ class ThresholdRecalibration(Recalibration):
             codes[t] = cdf[number[t]] > self.layer_levels_[t]
             maps.update(cdf, codes[t])
         return Recalibrated(forecast, codes.T, tuple(self.maps_))
-
-    def _choose(self, rows: Rows, grid: Grid, max_iter: int, tol: float) -> Choice:
-        splits = self._splits(len(rows.y))
-        return choose(rows, grid, splits, max_iter, tol, self.progress)
 
     def _splits(self, n: int) -> list[Split]:
         cv = self.cv
