@@ -129,7 +129,7 @@ def test_behaves_as_an_estimator(tmp_path):
         ([0.0], {}, "y has 1 outcomes for 2 forecasts"),
         ([0.0, np.nan], {}, r"y\[1\] is nan"),
         ([0.0, 1.0], {"sample_weight": [0.0, 0.0]}, "sample_weight is zero in every row"),
-        ([0.0, 1.0], {"pit": "median"}, "must be one of value, mid, randomized"),
+        ([0.0, 1.0], {"pit": "median"}, "pit must be 'value' or 'mid' or 'randomized'"),
     ],
 )
 def test_bad_input(y, options, message):

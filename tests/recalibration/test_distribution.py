@@ -110,8 +110,8 @@ def test_another_family_is_refused(sample):
     [
         ({"n_bins": 0}, "n_bins must be an integer of at least 1, got 0"),
         ({"n_bins": 2.5}, "n_bins must be an integer"),
-        ({"fallback": "none"}, "fallback must be one of average, unchanged"),
-        ({"spread": "std"}, "spread must be one of sd, variance"),
+        ({"fallback": "none"}, "fallback must be 'average' or 'unchanged'"),
+        ({"spread": "std"}, "spread must be 'sd' or 'variance'"),
     ],
 )
 def test_bad_parameters(sample, options, message):

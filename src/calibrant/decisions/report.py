@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -109,7 +110,7 @@ class DecisionReport:
                 f"  realised {_with_interval(self.decision_loss)}",
                 f"  predicted minus realised {_with_interval(self.difference)}",
             ]
-        return "\n".join([*lines, self.interpretation])
+        return "\n".join([*lines, textwrap.fill(self.interpretation, 80)])
 
 
 def decision_report(

@@ -256,5 +256,6 @@ def check_positive(values: Floats, name: str) -> None:
         place = np.unravel_index(int(bad.argmax()), values.shape)
         where = ", ".join(str(int(i)) for i in place)
         raise ValueError(
-            f"{name}[{where}] is {float(values[place])!r}, not positive: correct it or drop the row."
+            f"{name}[{where}] is {float(values[place])!r}, not positive: correct it or drop the "
+            "row."
         )

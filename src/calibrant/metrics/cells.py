@@ -36,8 +36,7 @@ class ParameterGrid:
     @classmethod
     def of(cls, forecast: Forecast, n_bins: int, spread: Spread) -> Self:
         """The grid that spans the parameters of these forecasts."""
-        if spread not in _SPREADS:
-            raise ValueError(f"spread must be one of {', '.join(_SPREADS)}, got {spread!r}.")
+        _check_spread(spread)
         edges = {}
         for name, values in _parameters(forecast, spread).items():
             low, high = values.min(), values.max()
@@ -82,8 +81,18 @@ class ParameterGrid:
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Self:
         """The grid that `to_dict` described."""
-        edges = {name: np.array(values, float) for name, values in content["edges"].items()}
-        return cls(edges, content["spread"])
+        edges = {name: np.array(values, dtype=float) for name, values in content["edges"].items()}
+        for name, values in edges.items():
+            if values.ndim != 1 or len(values) < 2 or not (np.diff(values) >= 0.0).all():
+                raise ValueError(f"edges of {name!r} must be two ascending numbers or more.")
+        return cls(edges, _check_spread(content["spread"]))
+
+
+def _check_spread(spread: Any) -> Spread:
+    if spread not in _SPREADS:
+        raise ValueError(f"spread must be one of {', '.join(_SPREADS)}, got {spread!r}.")
+    checked: Spread = spread
+    return checked
 
 
 def _parameters(forecast: Forecast, spread: Spread) -> dict[str, Floats]:

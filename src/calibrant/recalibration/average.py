@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from calibrant.calibrators.entries import Entries
 from calibrant.forecasts.base import Floats, Forecast
 from calibrant.metrics.average import sorted_pits
 from calibrant.recalibration.base import Recalibration
-from calibrant.recalibration.maps import MonotoneMaps, isotonic_knots
+from calibrant.recalibration.maps import MonotoneMaps, isotonic_knots, maps_of
 from calibrant.recalibration.recalibrated import Recalibrated
 from calibrant.saving import saveable
 
@@ -66,7 +67,7 @@ class AverageRecalibration(Recalibration):
     0.001
     """
 
-    _state = ("maps_",)
+    _state: ClassVar[Entries] = {"maps_": maps_of(1)}
 
     def __init__(self, *, pit: Any = "value", random_state: Any = None) -> None:
         self.pit = pit

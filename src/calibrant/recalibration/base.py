@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from calibrant.calibrators.state import decode, encode
+from calibrant.calibrators.entries import Entries, Sizes, check, one_of
+from calibrant.calibrators.state import decode_members, encode, member
 from calibrant.forecasts.adapters import as_forecast
 from calibrant.forecasts.base import Floats, Forecast, as_outcomes
 from calibrant.inputs import as_weights
@@ -18,16 +19,19 @@ from calibrant.metrics.average import pit_values
 from calibrant.recalibration.recalibrated import Recalibrated
 from calibrant.saving import save
 
+PIT_METHOD = one_of("value", "mid", "randomized")
+
 
 class Recalibration(BaseEstimator):
     """Base class: a map from forecasts to better calibrated forecasts.
 
-    Subclasses name in `_state` the fitted attributes that `transform` needs, which are what is
-    saved, and give `_fit` and `_transform` over clean input. They have the parameters `pit` and
-    `random_state`.
+    Subclasses declare in `_parameters` and `_state` what the parameters and the fitted attributes
+    that `transform` needs look like; the latter are what is saved. They give `_fit` and
+    `_transform` over clean input, and have the parameters `pit` and `random_state`.
     """
 
-    _state: ClassVar[tuple[str, ...]] = ()
+    _parameters: ClassVar[Entries] = {}
+    _state: ClassVar[Entries] = {}
 
     pit: Any
     random_state: Any
@@ -62,6 +66,7 @@ class Recalibration(BaseEstimator):
         ValueError
             If outcomes or weights do not fit the forecasts, or a parameter is not as described.
         """
+        self._check_parameters()
         held = as_forecast(forecast)
         outcomes = as_outcomes(y, len(held))
         weight = as_weights(sample_weight, len(held))
@@ -125,18 +130,27 @@ class Recalibration(BaseEstimator):
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Self:
         """The recalibration that `to_dict` described."""
-        params = {k: decode(v) for k, v in content["params"].items()}
-        if set(params) != set(cls._get_param_names()):
-            raise ValueError(
-                f"{cls.__name__} has the parameters {cls._get_param_names()}, not {list(params)}."
-            )
-        recalibration = cls(**params)
-        for name in cls._state if "fitted" in content else ():
-            setattr(recalibration, name, decode(content["fitted"][name]))
+        params = member(content, "params")
+        recalibration = cls(**decode_members(params, cls._get_param_names(), "params"))
+        recalibration._check_parameters()
+        if "fitted" in content:
+            fitted = decode_members(content["fitted"], cls._state, "fitted")
+            sizes: Sizes = {}
+            for name, entry in cls._state.items():
+                check(entry, name, fitted[name], sizes)
+                setattr(recalibration, name, fitted[name])
+            recalibration._check_state()
         return recalibration
 
+    def _check_parameters(self) -> None:
+        for name, entry in {"pit": PIT_METHOD, **self._parameters}.items():
+            check(entry, name, getattr(self, name))
+
+    def _check_state(self) -> None:
+        """Raise ValueError where fitted attributes do not fit together."""
+
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, self._state[0])
+        return all(hasattr(self, name) for name in self._state)
 
 
 def weights_or_ones(weight: Floats | None, n: int) -> Floats:

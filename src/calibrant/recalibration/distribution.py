@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from calibrant.arguments import check_n_bins
+from calibrant.calibrators.entries import Entries, array, count, one_of, plain
 from calibrant.forecasts.base import Floats, Forecast
 from calibrant.metrics.average import sorted_pits
 from calibrant.metrics.cells import OUTSIDE, ParameterGrid
 from calibrant.recalibration.base import Recalibration, weights_or_ones
-from calibrant.recalibration.maps import IDENTITY, MonotoneMaps, isotonic_knots
+from calibrant.recalibration.maps import IDENTITY, MonotoneMaps, isotonic_knots, maps_of
 from calibrant.recalibration.recalibrated import Recalibrated
 from calibrant.saving import saveable
-
-_FALLBACKS = ("average", "unchanged")
 
 
 @saveable
@@ -75,7 +73,16 @@ class DistributionRecalibration(Recalibration):
     0.001
     """
 
-    _state = ("grid_", "cells_", "maps_")
+    _parameters: ClassVar[Entries] = {
+        "n_bins": count(1),
+        "fallback": one_of("average", "unchanged"),
+        "spread": one_of("sd", "variance"),
+    }
+    _state: ClassVar[Entries] = {
+        "grid_": plain("a grid of cells", lambda value: isinstance(value, ParameterGrid)),
+        "cells_": array("G", low=0, order="ascending", integers=True),
+        "maps_": maps_of(),
+    }
 
     def __init__(
         self,
@@ -93,12 +100,7 @@ class DistributionRecalibration(Recalibration):
         self.random_state = random_state
 
     def _fit(self, forecast: Forecast, y: Floats, pits: Floats, weight: Floats | None) -> None:
-        n_bins = check_n_bins(self.n_bins)
-        if self.fallback not in _FALLBACKS:
-            raise ValueError(
-                f"fallback must be one of {', '.join(_FALLBACKS)}, got {self.fallback!r}."
-            )
-        self.grid_ = ParameterGrid.of(forecast, n_bins, self.spread)
+        self.grid_ = ParameterGrid.of(forecast, self.n_bins, self.spread)
         cell = self.grid_.cells(forecast, inner=True)
         weights = weights_or_ones(weight, len(cell))
         order = np.lexsort((pits, cell))
@@ -111,6 +113,13 @@ class DistributionRecalibration(Recalibration):
         ]
         average = isotonic_knots(*sorted_pits(pits, weight))
         self.maps_ = MonotoneMaps([*knots, average if self.fallback == "average" else IDENTITY])
+
+    def _check_state(self) -> None:
+        if len(self.maps_) != len(self.cells_) + 1:
+            raise ValueError(
+                f"maps_ holds {len(self.maps_)} maps for {len(self.cells_)} cells: it must hold "
+                "one more."
+            )
 
     def _transform(self, forecast: Forecast) -> Recalibrated:
         cell = self.grid_.cells(forecast)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import asdict, dataclass, fields
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from calibrant.calibrators.entries import NUMBER, SHARE, check
+from calibrant.calibrators.state import decode_members
 from calibrant.forecasts.base import Floats
 from calibrant.metrics.average import area_from_uniform
 from calibrant.parallel import Workers
 from calibrant.recalibration.maps import Codes, MonotoneMaps, isotonic_knots
 from calibrant.recalibration.search import Cell, Grid, fill_bounds, no_bounds, worst_cell
+from calibrant.saving import saveable
 
 
+@saveable
 @dataclass(frozen=True, slots=True)
 class LayerRecord:
     """One layer of a threshold recalibration, as found on the fitting rows.
@@ -34,6 +38,19 @@ class LayerRecord:
     tce: float
     n_lower: float
     n_upper: float
+
+    def to_dict(self) -> dict[str, float]:
+        """The fields by name."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Self:
+        """The layer that `to_dict` described."""
+        names = [field.name for field in fields(cls)]
+        values = decode_members(content, names, "layer")
+        for name, value in values.items():
+            check(SHARE if name == "level" else NUMBER, name, value)
+        return cls(**values)
 
 
 class Layer(NamedTuple):

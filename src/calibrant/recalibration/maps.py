@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.calibrators.entries import Entry, plain
 from calibrant.parallel import Workers
 from calibrant.saving import saveable
 
@@ -55,14 +56,31 @@ def isotonic_knots(pit: Floats, weight: Floats) -> Knots:
     )
 
 
+def maps_of(n_groups: int | None = None) -> Entry:
+    """Fitted attributes that are maps of so many groups."""
+    words = "maps" if n_groups is None else f"maps of {n_groups} groups"
+
+    def fits(value: Any) -> bool:
+        return isinstance(value, MonotoneMaps) and n_groups in (None, len(value))
+
+    return plain(words, fits)
+
+
 @saveable
 class MonotoneMaps:
     """Maps of [0, 1] for groups of rows, strictly ascending, continuous, linear between knots."""
 
     def __init__(self, knots: Sequence[Knots]) -> None:
+        if not knots:
+            raise ValueError("there must be at least one map.")
         for number, (x, y) in enumerate(knots):
             for name, values in (("x", x), ("y", y)):
-                if values[0] != 0.0 or values[-1] != 1.0 or not (np.diff(values) > 0.0).all():
+                if (
+                    len(values) < 2
+                    or values[0] != 0.0
+                    or values[-1] != 1.0
+                    or not (np.diff(values) > 0.0).all()
+                ):
                     raise ValueError(f"knots of map {number}: {name} must ascend from 0 to 1.")
             if len(x) != len(y):
                 raise ValueError(f"map {number} has {len(x)} knots in x, but {len(y)} in y.")
@@ -102,7 +120,10 @@ class MonotoneMaps:
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Self:
         """The maps that `to_dict` described."""
-        return cls([Knots(np.array(x, float), np.array(y, float)) for x, y in content["knots"]])
+        knots = [
+            Knots(*(np.array(axis, dtype=float) for axis in pair)) for pair in content["knots"]
+        ]
+        return cls(knots)
 
     @cached_property
     def _tables(self) -> tuple[NDArray[Any], ...]:

@@ -4,23 +4,35 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
-from numbers import Integral, Real
-from typing import Any
+from numbers import Integral
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, check_cv
 
 from calibrant.arguments import as_generator
+from calibrant.calibrators.entries import COUNT, FLAG, Entries, count, number, plain
 from calibrant.forecasts.base import Floats, Forecast
 from calibrant.metrics.grids import as_levels, as_min_group_size, as_thresholds, cdf_at
 from calibrant.parallel import Progress, Workers
 from calibrant.recalibration.base import Recalibration, weights_or_ones
 from calibrant.recalibration.early_stopping import Rows, Split, choose
-from calibrant.recalibration.layers import FittingRows, Layer, fit_layers
+from calibrant.recalibration.layers import FittingRows, Layer, LayerRecord, fit_layers
+from calibrant.recalibration.maps import MonotoneMaps
 from calibrant.recalibration.recalibrated import Recalibrated
 from calibrant.recalibration.search import Grid
 from calibrant.saving import saveable
+
+
+def _is_history(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(layer, LayerRecord) for layer in value)
+
+
+def _are_pairs_of_maps(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(maps, MonotoneMaps) and len(maps) == 2 for maps in value
+    )
 
 
 @saveable
@@ -70,13 +82,11 @@ class ThresholdRecalibration(Recalibration):
         Whether the largest error on the fitting rows is at most `tol` now.
     max_tce_ : float
         That error, over the grid of thresholds and levels with large enough groups; nan if there
-        are none. Like `history_` and `cv_gaps_` it is not saved.
+        are none. Like `cv_gaps_` it is not saved.
     history_ : list of LayerRecord
         Threshold, level, error and sizes of the groups of each layer.
     cv_gaps_ : ndarray of shape (max_iter + 2,)
         With `early_stopping`: the held-out gap of no layer, the average map, 1, 2, ... layers.
-    thresholds_, levels_ : ndarray
-        The grid.
     maps_ : list of MonotoneMaps
         The two maps of each layer.
 
@@ -123,10 +133,17 @@ class ThresholdRecalibration(Recalibration):
     (0.601, 0.562)
     """
 
-    _state = (
-        "n_iter_", "converged_", "thresholds_", "levels_",
-        "layer_thresholds_", "layer_levels_", "maps_",
-    )  # fmt: skip
+    _parameters: ClassVar[Entries] = {
+        "tol": number(0),
+        "max_iter": count(),
+        "early_stopping": FLAG,
+    }
+    _state: ClassVar[Entries] = {
+        "n_iter_": COUNT,
+        "converged_": FLAG,
+        "history_": plain("a list of layers", _is_history),
+        "maps_": plain("a list of maps of 2 groups", _are_pairs_of_maps),
+    }
 
     def __init__(
         self,
@@ -154,7 +171,7 @@ class ThresholdRecalibration(Recalibration):
         self.progress = progress
 
     def _fit(self, forecast: Forecast, y: Floats, pits: Floats, weight: Floats | None) -> None:
-        tol, max_iter = self._check_stopping()
+        tol, max_iter = float(self.tol), int(self.max_iter)
         weights = weights_or_ones(weight, len(y))
         grid = Grid(
             as_thresholds(self.thresholds, y, weight),
@@ -175,10 +192,7 @@ class ThresholdRecalibration(Recalibration):
                 layers = [rows.add_layer(rows.whole())]
             else:
                 layers = list(self._counted(fit_layers(rows, max_iter, tol), max_iter))
-        self.thresholds_, self.levels_ = grid.thresholds, grid.levels
         self.history_ = [layer.record for layer in layers]
-        self.layer_thresholds_ = np.array([layer.threshold for layer in layers], dtype=np.int64)
-        self.layer_levels_ = np.array([layer.level for layer in layers], dtype=np.float64)
         self.maps_ = [layer.maps for layer in layers]
         self.n_iter_ = len(layers)
         worst = rows.worst_cell()
@@ -186,12 +200,20 @@ class ThresholdRecalibration(Recalibration):
         self.converged_ = worst is None or worst.tce <= tol
         self._warn(grid)
 
+    def _check_state(self) -> None:
+        if not len(self.history_) == len(self.maps_) == self.n_iter_:
+            raise ValueError(
+                f"history_ holds {len(self.history_)} layers and maps_ the maps of "
+                f"{len(self.maps_)}: both must be n_iter_, {self.n_iter_}."
+            )
+
     def _transform(self, forecast: Forecast) -> Recalibrated:
-        used, number = np.unique(self.layer_thresholds_, return_inverse=True)
-        cdf = cdf_at(forecast, self.thresholds_[used])
+        thresholds = [layer.threshold for layer in self.history_]
+        used, number = np.unique(thresholds, return_inverse=True)
+        cdf = cdf_at(forecast, used)
         codes = np.empty((self.n_iter_, len(forecast)), dtype=np.int32)
         for t, maps in enumerate(self.maps_):
-            codes[t] = cdf[number[t]] > self.layer_levels_[t]
+            codes[t] = cdf[number[t]] > self.history_[t].level
             maps.update(cdf, codes[t])
         return Recalibrated(forecast, codes.T, tuple(self.maps_))
 
@@ -214,16 +236,6 @@ class ThresholdRecalibration(Recalibration):
             if self.progress is not None and not self.early_stopping:
                 self.progress(done, total)
             yield layer
-
-    def _check_stopping(self) -> tuple[float, int]:
-        tol, max_iter = self.tol, self.max_iter
-        if not isinstance(tol, Real) or isinstance(tol, bool) or not 0.0 <= tol < np.inf:
-            raise ValueError(f"tol must be a number of at least 0, got {tol!r}.")
-        if not isinstance(max_iter, Integral) or isinstance(max_iter, bool) or max_iter < 0:
-            raise ValueError(f"max_iter must be an integer of at least 0, got {max_iter!r}.")
-        if not isinstance(self.early_stopping, bool):
-            raise ValueError(f"early_stopping must be True or False, got {self.early_stopping!r}.")
-        return float(tol), int(max_iter)
 
     def _warn(self, grid: Grid) -> None:
         if np.isnan(self.max_tce_):

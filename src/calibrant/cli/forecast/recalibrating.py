@@ -63,12 +63,8 @@ class Fitted:
                 "n_layers": fitted.n_iter_,
                 "converged": bool(fitted.converged_),
                 "layers": [
-                    {"threshold": float(threshold), "level": float(level)}
-                    for threshold, level in zip(
-                        fitted.thresholds_[fitted.layer_thresholds_],
-                        fitted.layer_levels_,
-                        strict=True,
-                    )
+                    {"threshold": layer.threshold, "level": layer.level}
+                    for layer in fitted.history_
                 ],
             }
             if fitted.early_stopping:
@@ -169,6 +165,6 @@ def _layers(fitted: ThresholdRecalibration) -> str:
     if fitted.n_iter_ == 0:
         return "no layer"
     if fitted.n_iter_ == 1:
-        average = float(fitted.layer_levels_[0]) == 1.0
+        average = fitted.history_[0].level == 1.0
         return "one map for all rows" if average else "1 layer"
     return f"{fitted.n_iter_} layers"
