@@ -20,6 +20,11 @@ from calibrant.forecasts import Normal
 LOSS = ThresholdLoss.from_errors(0.5, false_positive=6.0, false_negative=4.0)
 
 
+def words(report):
+    """What is printed, without line ends."""
+    return " ".join(repr(report).split())
+
+
 def sample(n=400, seed=0, spread=1.0):
     rng = np.random.default_rng(seed)
     mu = rng.normal(size=n)
@@ -28,11 +33,6 @@ def sample(n=400, seed=0, spread=1.0):
 
 @pytest.mark.parametrize("loss", [LOSS, ThresholdLoss(0.5, (1.0, 3.0), (2.0, -1.0), strict=True)])
 @pytest.mark.parametrize("weight", [None, np.arange(12) % 3])
-def words(report):
-    """What is printed, without line ends."""
-    return " ".join(repr(report).split())
-
-
 def test_the_numbers_are_those_of_the_functions(tied, loss, weight):
     forecast, y = tied
     report = decision_report(forecast, loss, y, random_state=0, sample_weight=weight)
