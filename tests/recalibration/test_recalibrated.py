@@ -106,6 +106,16 @@ def test_moments_and_score_are_the_integrals_of_the_cdf(kind):
         assert one.crps([outcome])[0] == pytest.approx(score, abs=1e-8)
 
 
+def test_levels_inside_keep_finite_quantiles():
+    # Outcomes so far out that their PITs are next to 0 and 1.
+    forecast = Normal(np.zeros(50), 1.0)
+    new = AverageRecalibration().fit(forecast, np.linspace(-38.0, 8.2, 50)).transform(forecast)
+    levels = np.array([1e-300, 1e-3, 0.999, np.nextafter(1.0, 0.0)])[:, None]
+    assert np.isfinite(new.ppf(levels)).all()
+    assert np.isfinite(new.rvs(1000, random_state=0)).all()
+    assert (np.abs(new.ppf([[0.0], [1.0]])) == np.inf).all()
+
+
 def test_ensembles_stay_ensembles():
     forecast, y = make_forecast("ensemble", 200, 4)
     new = AverageRecalibration().fit(forecast, y).transform(forecast)

@@ -17,6 +17,7 @@ from calibrant.forecasts.quantiles import Quantiles
 from calibrant.recalibration.maps import Codes, MonotoneMaps
 
 _MAX_KNOTS = 2000
+_SMALLEST, _LARGEST = np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0)
 _FRAME_LEVELS = np.arange(1, 100) / 100.0
 
 
@@ -59,7 +60,10 @@ class Recalibrated(Forecast):
     def ppf(self, p: Any) -> Floats:
         levels = self._levels(p)
         shape = np.broadcast_shapes(levels.shape, (len(self),))
-        return self.base.ppf(self._backward(np.array(np.broadcast_to(levels, shape))))
+        levels = np.array(np.broadcast_to(levels, shape))
+        # Rounding must not turn a level inside (0, 1) into 0 or 1, whose quantile may be infinite.
+        inside = np.clip(self._backward(levels), _SMALLEST, _LARGEST)
+        return self.base.ppf(np.where((levels > 0.0) & (levels < 1.0), inside, levels))
 
     def logpdf(self, y: Any) -> Floats:
         density = self.base.logpdf(y)
