@@ -95,20 +95,20 @@ def write_calibrated(
             n_rows += batch.height
             progress(n_rows)
 
-    write = _write_csv if has_format(output, ".csv") else _write_parquet
+    write = write_csv if has_format(output, ".csv") else write_parquet
     with atomic_path(output, overwrite=overwrite) as temporary:
         write(batches(), schema, temporary)
     return n_rows
 
 
-def _write_csv(batches: Iterator[pl.DataFrame], schema: pl.Schema, path: Path) -> None:
+def write_csv(batches: Iterator[pl.DataFrame], schema: pl.Schema, path: Path) -> None:
     with path.open("wb") as file:
         pl.DataFrame(schema=schema).write_csv(file)
         for batch in batches:
             batch.write_csv(file, include_header=False)
 
 
-def _write_parquet(batches: Iterator[pl.DataFrame], schema: pl.Schema, path: Path) -> None:
+def write_parquet(batches: Iterator[pl.DataFrame], schema: pl.Schema, path: Path) -> None:
     failure: list[Exception] = []
 
     def source(*_: Any) -> Iterator[pl.DataFrame]:

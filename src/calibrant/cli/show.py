@@ -61,7 +61,7 @@ def evaluation(found: Evaluation, source: str, mapping: str) -> None:
 
 def measures(found: Evaluation) -> None:
     intervals = any(measure.low is not None for measure in found.measures)
-    table = _table()
+    table = bare_table()
     table.add_column("metric")
     table.add_column("estimate", justify="right")
     if intervals:
@@ -78,7 +78,7 @@ def measures(found: Evaluation) -> None:
 def reliability(table: ReliabilityTable) -> None:
     """The bins that hold rows; the bar is the observed frequency, the mark the mean prediction."""
     what = "top label" if table.kind == "confidence" else "predictions"
-    shown = _table()
+    shown = bare_table()
     shown.add_column(what)
     for name in ("rows", "predicted", "observed", "gap"):
         shown.add_column(name, justify="right")
@@ -115,7 +115,7 @@ def before_and_after(before: Evaluation, after: Evaluation) -> None:
     """What calibration did to the same rows."""
     heading(f"Before: {before.verdict.text}")
     out.print(f"After:  {after.verdict.text}", style="bold")
-    table = _table()
+    table = bare_table()
     table.add_column("metric")
     table.add_column("before", justify="right")
     table.add_column("after", justify="right")
@@ -129,7 +129,7 @@ def before_and_after(before: Evaluation, after: Evaluation) -> None:
 def ranking(candidates: list[Candidate], cv: int) -> None:
     """The calibrators, the best first, with the uncalibrated predictions among them."""
     base = next(c.log_loss for c in candidates if c.method == UNCALIBRATED)
-    table = _table()
+    table = bare_table()
     table.add_column("method")
     table.add_column(f"log loss, {cv} folds", justify="right")
     table.add_column("against uncalibrated", justify="right")
@@ -161,7 +161,7 @@ def notes(candidate: Candidate) -> None:
         out.print(f"{candidate.method}: {note}", style="yellow")
 
 
-def _table() -> Table:
+def bare_table() -> Table:
     return Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
 
 

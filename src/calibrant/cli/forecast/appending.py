@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from calibrant.cli.applying import _write_csv, _write_parquet
+from calibrant.cli.applying import write_csv, write_parquet
 from calibrant.cli.errors import UserError
 from calibrant.cli.files import check_format, has_format
 from calibrant.cli.forecast.columns import ForecastColumns
@@ -103,7 +103,7 @@ def write_appended(
                 n_rows += batch.height
                 progress(n_rows)
 
-    write = _write_csv if has_format(output, ".csv") else _write_parquet
+    write = write_csv if has_format(output, ".csv") else write_parquet
     with atomic_path(output, overwrite=overwrite) as temporary:
         write(batches(), schema, temporary)
     return n_rows

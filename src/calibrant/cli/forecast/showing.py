@@ -8,7 +8,7 @@ from calibrant.cli.forecast.columns import Data
 from calibrant.cli.forecast.deciding import Decided, Question
 from calibrant.cli.forecast.evaluating import Evaluation
 from calibrant.cli.forecast.recalibrating import Fitted
-from calibrant.cli.show import _table, heading, out
+from calibrant.cli.show import bare_table, heading, out
 
 
 def rows(data: Data) -> None:
@@ -17,7 +17,7 @@ def rows(data: Data) -> None:
 
 def evaluation(found: Evaluation, target: str) -> None:
     heading(found.verdict.text)
-    table = _table()
+    table = bare_table()
     table.add_column("measure")
     table.add_column("value", justify="right")
     table.add_column("by chance", justify="right")
@@ -46,7 +46,7 @@ def _measures(found: Evaluation, target: str) -> list[tuple[str, str, str]]:
 
 def coverage(found: Evaluation) -> None:
     """How often prediction intervals held the outcome."""
-    table = _table()
+    table = bare_table()
     for name in ("interval", "held", "below", "above", "mean width"):
         table.add_column(name, justify="right")
     columns = found.coverage
@@ -60,7 +60,7 @@ def coverage(found: Evaluation) -> None:
 
 def before_and_after(before: Evaluation, after: Evaluation, target: str) -> None:
     """What a recalibration did to the same rows."""
-    table = _table()
+    table = bare_table()
     table.add_column("measure")
     for name in ("before", "after", "by chance"):
         table.add_column(name, justify="right")
@@ -116,7 +116,7 @@ def decision(question: Question, found: Decided, outcome: str) -> None:
         f"so in {found.n_acting:,} rows ({_percent(found.report.action_share)})."
     )
     heading(found.report.interpretation)
-    table = _table()
+    table = bare_table()
     table.add_column("cost per case")
     table.add_column("predicted", justify="right")
     report = found.report
