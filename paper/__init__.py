@@ -1,0 +1,1 @@
+"""Experiments of Sahoo, Zhao, Chen and Ermon, "Reliable decisions with threshold calibration"."""

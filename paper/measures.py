@@ -1,0 +1,131 @@
+"""What a forecast is measured by, as rows of a tidy table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import (
+    DistributionRecalibration,
+    average_calibration_error,
+    crps,
+    decision_table,
+    distribution_calibration_error,
+    threshold_calibration_error,
+)
+from calibrant.forecasts import Forecast
+
+from .forecasts import Sample
+from .methods import Make, fitting_rows
+
+Floats = NDArray[np.float64]
+
+GAP = "reliability gap"
+LOSS = "decision loss"
+PREDICTED = "predicted loss"
+CRPS = "CRPS"
+AVERAGE_ERROR = "average calibration error"
+THRESHOLD_ERROR = "threshold calibration error"
+LARGEST_ERROR = "largest threshold calibration error"
+DISTRIBUTION_ERROR = "distribution calibration error"
+LAYERS = "layers"
+FITTED_ERROR = "largest threshold calibration error of the fitting rows"
+CELL_ROWS = "fitting rows of a test row's cell, median"
+OUTSIDE_CELLS = "share of test rows without a map of their cell"
+
+OVERALL = "overall"
+BY_THRESHOLD = "threshold"
+BY_RATIO = "cost ratio"
+BY_LEVEL = "acceptance threshold"
+
+LEVELS = np.linspace(0.05, 0.95, 50)
+_HIGHEST_THRESHOLD = 10.0
+_N_THRESHOLDS = 50
+_N_CELLS = 5  # per parameter
+# The decision maker of Figure 1: the mean outcome of the training rows, equal costs.
+_MAKER_THRESHOLD = 0.0
+_MAKER_COST = 5.0
+
+
+class Value(NamedTuple):
+    """One measured number; `at` is the place on an axis, and `index` its number."""
+
+    axis: str
+    index: int
+    at: float
+    measure: str
+    value: float
+
+
+def evaluate(make: Make | None, fitting: Sample, test: Sample) -> Iterator[Value]:
+    """Recalibrate, and measure the test rows."""
+    if make is None:
+        yield from of_forecast(*test)
+        return
+    recalibration = make()
+    recalibration.fit(*fitting)
+    forecast = recalibration.transform(test.forecast)
+    yield from of_forecast(forecast, test.y)
+    for measure, value in of_recalibration(recalibration, fitting, forecast).items():
+        yield Value(OVERALL, 0, np.nan, measure, value)
+
+
+def of_forecast(forecast: Forecast, y: Floats) -> Iterator[Value]:
+    """Decisions of the paper's 50 x 50 makers, calibration errors and the CRPS."""
+    thresholds = np.linspace(y.min(), min(_HIGHEST_THRESHOLD, y.max()), _N_THRESHOLDS)
+    table = decision_table(forecast, y, thresholds=thresholds, n_resamples=0)
+    for axis, column, means in (
+        (BY_THRESHOLD, "threshold", table.by_threshold()),
+        (BY_RATIO, "cost_ratio", table.by_cost_ratio()),
+    ):
+        for measure, name in ((GAP, "reliability_gap"), (LOSS, "decision_loss")):
+            yield from _along(axis, means[column], measure, means[name])
+    predicted, realised = losses_of_rules(forecast, y)
+    yield from _along(BY_LEVEL, LEVELS, PREDICTED, predicted)
+    yield from _along(BY_LEVEL, LEVELS, LOSS, realised)
+    yield from _along(BY_LEVEL, LEVELS, GAP, np.abs(predicted - realised))
+    surface = threshold_calibration_error(forecast, y)
+    overall = {
+        GAP: table.reliability_gap.mean(),
+        LOSS: table.decision_loss.mean(),
+        CRPS: crps(forecast, y),
+        AVERAGE_ERROR: average_calibration_error(forecast, y),
+        THRESHOLD_ERROR: surface.mean,
+        LARGEST_ERROR: surface.max,
+        DISTRIBUTION_ERROR: distribution_calibration_error(forecast, y, n_bins=_N_CELLS),
+    }
+    for measure, value in overall.items():
+        yield Value(OVERALL, 0, np.nan, measure, float(value))
+
+
+def losses_of_rules(forecast: Forecast, y: Floats) -> tuple[Floats, Floats]:
+    """Predicted and true loss of the rules F(y0) >= level, for the decision maker of Figure 1."""
+    probability = np.asarray(forecast.cdf(_MAKER_THRESHOLD))
+    acts = probability >= LEVELS[:, None]
+
+    def loss(below: Any) -> Floats:
+        return _MAKER_COST * np.where(acts, 1.0 - below, below).mean(axis=1)
+
+    return loss(probability), loss(y < _MAKER_THRESHOLD)
+
+
+def of_recalibration(recalibration: Any, fitting: Sample, transformed: Any) -> dict[str, float]:
+    """What a fitted recalibration tells of itself: layers, or sizes of cells."""
+    if isinstance(recalibration, DistributionRecalibration):
+        sizes = np.append(fitting_rows(recalibration, fitting.forecast), 0)
+        rows = sizes[transformed.codes[:, 0]]
+        return {CELL_ROWS: float(np.median(rows)), OUTSIDE_CELLS: float((rows == 0).mean())}
+    facts = {LAYERS: "n_iter_", FITTED_ERROR: "max_tce_"}
+    return {
+        measure: float(getattr(recalibration, name))
+        for measure, name in facts.items()
+        if hasattr(recalibration, name)
+    }
+
+
+def _along(axis: str, at: Floats, measure: str, values: Floats) -> Iterator[Value]:
+    for index, (place, value) in enumerate(zip(at, values, strict=True)):
+        yield Value(axis, index, float(place), measure, float(value))
