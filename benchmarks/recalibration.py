@@ -2,7 +2,7 @@
 
     python benchmarks/recalibration.py DATA [--only NAME] [--seeds 0 1 2 3]
 
-DATA is the folder with `forecasts/`, `weather/` and `covid_quantiles/`. Takes some minutes on two cores.
+DATA is the folder with `forecasts/`, `weather/` and `covid_quantiles/`. It takes some minutes.
 """
 
 from __future__ import annotations

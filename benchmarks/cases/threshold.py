@@ -72,29 +72,29 @@ READS = ("mu", "sigma", "Y")
 
 CASES = (
     Case(
-        "threshold fit, 3,201 rows, 40 layers", "threshold fit", simulated.forecasts, READS,
+        "threshold-fit", "threshold fit, 3,201 rows, 40 layers", simulated.forecasts, READS,
         rows=3_201, quick_rows=500, ours=_ours(partial(_fit, 40)), peers=(_sorting(60),),
     ),
     Case(
-        "threshold fit, 835 rows, 10 layers", "threshold fit 835", simulated.forecasts, READS,
+        "threshold-fit-835", "threshold fit, 835 rows, 10 layers", simulated.forecasts, READS,
         rows=835, quick_rows=500, ours=_ours(partial(_fit, 10)), first_call=False,
     ),
     Case(
-        "threshold apply, 3,580 rows, 10 layers", "threshold apply", simulated.forecasts, READS,
-        rows=3_580, quick_rows=500, ours=_ours(partial(_apply, 10)), first_call=False,
+        "threshold-apply", "threshold transform and CDF, 3,580 rows, 10 layers",
+        simulated.forecasts, READS, rows=3_580, quick_rows=500, ours=_ours(partial(_apply, 10)), first_call=False,
     ),
     Case(
-        "threshold fit, 1 million rows, 10 layers", "threshold fit large", simulated.forecasts,
+        "threshold-fit-1m", "threshold fit, 1 million rows, 10 layers", simulated.forecasts,
         READS, rows=1_000_000, quick_rows=2_000, ours=_ours(partial(_fit, 10)),
         # Three times the m x n array of F(y0), where the input is three columns.
         memory_share=N_THRESHOLDS * 3 / 3, first_call=False,
     ),
     Case(
-        "threshold calibration error, 13,719 rows", "threshold error", simulated.forecasts, READS,
+        "threshold-error", "threshold calibration error, 13,719 rows", simulated.forecasts, READS,
         rows=13_719, quick_rows=500, ours=_ours(_surface), peers=(_sorting(),),
     ),
     Case(
-        "decision table 50 x 50, 13,719 rows, 999 resamples", "decision table",
+        "decision-table", "decision table 50 x 50, 13,719 rows, 999 resamples",
         simulated.forecasts, READS, rows=13_719, quick_rows=500, ours=_ours(_table),
         peers=(_sorting(),),
     ),
