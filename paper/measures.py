@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from calibrant import (
     DistributionRecalibration,
@@ -66,7 +68,10 @@ def evaluate(make: Make | None, fitting: Sample, test: Sample) -> Iterator[Value
         yield from of_forecast(*test)
         return
     recalibration = make()
-    recalibration.fit(*fitting)
+    with warnings.catch_warnings():
+        # That 10 or 40 layers do not bring the error to zero is no news.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        recalibration.fit(*fitting)
     forecast = recalibration.transform(test.forecast)
     yield from of_forecast(forecast, test.y)
     for measure, value in of_recalibration(recalibration, fitting, forecast).items():

@@ -14,7 +14,6 @@ from calibrant import (
     ThresholdRecalibration,
 )
 from calibrant.forecasts import as_forecast
-from calibrant.metrics.cells import OUTSIDE
 from calibrant.recalibration.maps import Knots, MonotoneMaps
 
 Make = Callable[[], Any]
@@ -31,9 +30,10 @@ _ENOUGH = 50
 
 def fitting_rows(recalibration: DistributionRecalibration, forecast: Any) -> np.ndarray:
     """How many rows the map of each cell was fitted to."""
+    cells = recalibration.cells_
     cell = recalibration.grid_.cells(as_forecast(forecast), inner=True)
-    counted = np.searchsorted(recalibration.cells_, cell[cell != OUTSIDE])
-    return np.bincount(counted, minlength=len(recalibration.cells_))
+    mapped = cell[np.isin(cell, cells)]
+    return np.bincount(np.searchsorted(cells, mapped), minlength=len(cells))
 
 
 class AuthorsDistribution(DistributionRecalibration):

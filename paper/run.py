@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import time
-import warnings
 from pathlib import Path
 
 import polars as pl
@@ -71,8 +70,6 @@ def main(arguments: list[str] | None = None) -> None:
         files = stored(options.forecasts, options.sets, options.seeds)
     except (FileNotFoundError, ValueError) as error:
         parser.exit(1, f"{error}\n")
-    # That 10 or 40 layers do not bring the error to zero is no news.
-    warnings.simplefilter("ignore")
     results = pl.read_parquet(options.results) if options.results.exists() else None
     for number, file in enumerate(files, start=1):
         start = time.perf_counter()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -95,7 +96,7 @@ def orders(results: pl.DataFrame) -> str:
             known = {method: mean.value for method, mean in means.items() if mean is not None}
             ranked = sorted(known, key=lambda method: known[method])
             shown = f"{COMPARED[ranked[0]]} {known[ranked[0]]:.4f}"
-            for before, method in zip(ranked, ranked[1:], strict=False):
+            for before, method in itertools.pairwise(ranked):
                 difference = summary.difference(name, family, method, before)
                 clear = difference is not None and difference.sign > 0
                 shown += f" {'<' if clear else '≈'} {COMPARED[method]} {known[method]:.4f}"
@@ -132,8 +133,8 @@ def best_thresholds(results: pl.DataFrame) -> str:
         wide = means.pivot("method", index=["data", "family", "index"], values="value")
         for name, family in Summary(results, measures.GAP).cases():
             part = wide.filter((pl.col("data") == name) & (pl.col("family") == family))
-            values = part.select(COMPARED)
-            best = values.select(pl.min_horizontal(COMPARED)).to_series()
+            values = part.select(*COMPARED)
+            best = values.select(pl.min_horizontal(*COMPARED)).to_series()
             worse = (values[AVERAGE] > values[NONE]).sum()
             wins = [str((values[method] == best).sum()) for method in COMPARED]
             rows.append([axis, name, family, *wins, str(worse)])

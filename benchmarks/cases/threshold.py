@@ -81,7 +81,8 @@ CASES = (
     ),
     Case(
         "threshold-apply", "threshold transform and CDF, 3,580 rows, 10 layers",
-        simulated.forecasts, READS, rows=3_580, quick_rows=500, ours=_ours(partial(_apply, 10)), first_call=False,
+        simulated.forecasts, READS, rows=3_580, quick_rows=500, ours=_ours(partial(_apply, 10)),
+        first_call=False,
     ),
     Case(
         "threshold-fit-1m", "threshold fit, 1 million rows, 10 layers", simulated.forecasts,
