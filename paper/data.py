@@ -112,7 +112,8 @@ def features(frame: pl.DataFrame, data_set: DataSet, train: Rows) -> NDArray[np.
 def standardised(values: NDArray[np.float64], train: Rows) -> NDArray[np.float64]:
     """Minus the mean and divided by the population standard deviation of the training rows."""
     scale = np.asarray(values[train].std(axis=0))
-    return (values - values[train].mean(axis=0)) / np.where(scale < _CONSTANT, 1.0, scale)
+    centered = values - values[train].mean(axis=0)
+    return np.asarray(centered / np.where(scale < _CONSTANT, 1.0, scale))
 
 
 def _divided(rows: Rows, share: float) -> tuple[Rows, Rows]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from .sets import SETS
 
 Floats = NDArray[np.float64]
 
-_FAMILIES = {
+_FAMILIES: dict[str, tuple[Callable[..., Forecast], tuple[str, ...]]] = {
     "gaussian": (Normal, ("mu", "sigma")),
     "mixture": (Mixture.gaussian_laplace, ("mu", "sigma", "loc", "scale", "weight")),
 }

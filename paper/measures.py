@@ -53,10 +53,10 @@ _MAKER_COST = 5.0
 
 
 class Value(NamedTuple):
-    """One measured number; `at` is the place on an axis, and `index` its number."""
+    """One measured number; `at` is the place on an axis, which is `number` along it."""
 
     axis: str
-    index: int
+    number: int
     at: float
     measure: str
     value: float
@@ -112,7 +112,7 @@ def losses_of_rules(forecast: Forecast, y: Floats) -> tuple[Floats, Floats]:
     acts = probability >= LEVELS[:, None]
 
     def loss(below: Any) -> Floats:
-        return _MAKER_COST * np.where(acts, 1.0 - below, below).mean(axis=1)
+        return np.asarray(_MAKER_COST * np.where(acts, 1.0 - below, below).mean(axis=1))
 
     return loss(probability), loss(y < _MAKER_THRESHOLD)
 
@@ -132,5 +132,5 @@ def of_recalibration(recalibration: Any, fitting: Sample, transformed: Any) -> d
 
 
 def _along(axis: str, at: Floats, measure: str, values: Floats) -> Iterator[Value]:
-    for index, (place, value) in enumerate(zip(at, values, strict=True)):
-        yield Value(axis, index, float(place), measure, float(value))
+    for number, (place, value) in enumerate(zip(at, values, strict=True)):
+        yield Value(axis, number, float(place), measure, float(value))

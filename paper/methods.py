@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -110,9 +110,9 @@ def method(name: str) -> Make | None:
             "of your own as module:attribute."
         )
     try:
-        made = getattr(import_module(module), attribute)
+        made: Any = getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise ValueError(f"method {name!r} cannot be imported: {error}.") from error
     if not callable(made):
         raise ValueError(f"method {name!r} must be callable, it is a {type(made).__name__}.")
-    return made
+    return cast(Make, made)
