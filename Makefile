@@ -5,7 +5,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint bench docs clean
+# Of the paper's experiments: where the data sets are, and where forecasts and results are kept.
+DATA ?= ../shared/data
+CACHE ?= paper/cache
+
+.PHONY: demo test lint bench paper docs clean
 
 demo: $(READY)  ## run the whole job on the embedded data and write the results to demo/
 	$(BIN)/calibrant demo --output demo --force
@@ -25,6 +29,15 @@ bench:  ## compare with other libraries, side by side, in an environment of its 
 	.bench-venv/bin/python -m pip install --quiet --no-deps --ignore-requires-python dirichletcal==0.5.3
 	.bench-venv/bin/python benchmarks/run.py
 
+paper:  ## the paper's experiments from raw data to docs/paper.md, in an environment of its own
+	$(PYTHON) -m venv paper/.venv
+	# First PyTorch without CUDA, which is a tenth of the size.
+	paper/.venv/bin/python -m pip install --quiet --no-deps --index-url https://download.pytorch.org/whl/cpu "torch>=2.4"
+	paper/.venv/bin/python -m pip install --quiet --editable ".[paper]"
+	paper/.venv/bin/python -m paper.train --data $(DATA) --cache $(CACHE)
+	paper/.venv/bin/python -m paper.run --forecasts $(CACHE)/forecasts --results $(CACHE)/results.parquet
+	paper/.venv/bin/python -m paper.figures --results $(CACHE)/results.parquet
+
 docs: $(READY)  ## build the documentation into site/
 	$(BIN)/python -m pip install --quiet --editable ".[docs]"
 	$(BIN)/mkdocs build --strict
@@ -36,4 +49,4 @@ $(READY): pyproject.toml
 	@touch $(READY)
 
 clean:
-	rm -rf $(VENV) .bench-venv demo site .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .bench-venv paper/.venv demo site .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
