@@ -21,6 +21,7 @@ Grey in the place of their black, which a dark style would swallow."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LINE_STYLES: tuple[Any, ...] = ("-", "--", "-.", (0, (5, 1, 1, 1, 1, 1)), ":")
 GREY = "0.5"
+_LEGEND = "_calibrant_legend"
 _REFERENCES = ("Perfect calibration", "Treat all", "Treat none", "Identity", "Uniform")
 
 
@@ -129,12 +130,31 @@ def once(ax: Axes, label: str) -> str:
 
 def add_legend(ax: Axes, **options: Any) -> None:
     """A legend of everything on the axes that has a label, what is only for comparison last."""
+    ax.legend(**_entries(ax), **{"loc": "best", **options})
+
+
+def add_figure_legend(ax: Axes) -> None:
+    """The legend of one axes under all axes of its figure, in the place of the one before."""
+    before = ax.figure.__dict__.pop(_LEGEND, None)
+    if before is not None:
+        before.remove()
+    legend = ax.figure.legend(**_entries(ax), loc="outside lower center", ncols=2)
+    ax.figure.__dict__[_LEGEND] = legend
+
+
+def has_figure_legend(ax: Axes) -> bool:
+    return _LEGEND in ax.figure.__dict__
+
+
+def _entries(ax: Axes) -> dict[str, Any]:
     handles, labels = ax.get_legend_handles_labels()
-    last = sorted(range(len(labels)), key=lambda k: labels[k] in _REFERENCES)
-    ax.legend(
-        [handles[k] for k in last], [labels[k] for k in last], fontsize="small", framealpha=0.85,
-        **{"loc": "best", **options},
-    )  # fmt: skip
+    order = sorted(range(len(labels)), key=lambda k: labels[k] in _REFERENCES)
+    return {
+        "handles": [handles[k] for k in order],
+        "labels": [labels[k] for k in order],
+        "fontsize": "small",
+        "framealpha": 0.85,
+    }
 
 
 def title(ax: Axes, heading: str, subtitle: str | None = None) -> None:

@@ -179,6 +179,10 @@ class PITDisplay:
                 self._draw_histogram(one, shown, n_bins, level, line_options)
             else:
                 self._draw_ecdf(one, shown, level, line_options, minus=part == "ecdf_difference")
+        if kind in ("histogram", "both"):
+            drawing.add_legend(axes[0], loc="upper center", ncols=2)
+        else:
+            drawing.add_legend(axes[0])
         self.figure_ = axes[0].figure
         self.ax_ = axes[0] if len(axes) == 1 else np.array(axes, dtype=object)
         return self
@@ -216,11 +220,10 @@ class PITDisplay:
             xlabel="Probability integral transform F(y)",
         )  # fmt: skip
         drawing.title(ax, "Where outcomes fall in their forecasts")
-        drawing.add_legend(ax, loc="upper center", ncols=2)
 
     def _draw_band(self, ax: Axes, x: Floats, low: Any, high: Any, level: float) -> None:
         """Once for all forecasters with as many rows."""
-        label = f"{drawing.percent(level)} simultaneous, {self._size:,} rows"
+        label = f"{drawing.percent(level)} band, n = {self._size:,}"
         if drawing.once(ax, label) == label:
             ax.fill_between(x, low, high, color=drawing.GREY, alpha=0.2, linewidth=0, label=label)
 
@@ -243,7 +246,6 @@ class PITDisplay:
         ax.set(xlim=(0.0, 1.0), xlabel="Level c")
         ax.set_ylabel("Share of outcomes with F(y) ≤ c" + (", minus c" if minus else ""))
         drawing.title(ax, "Distribution of F(y)" + (" against the uniform" if minus else ""))
-        drawing.add_legend(ax, loc="best")
 
 
 def _histograms(ax: Axes) -> list[Any]:

@@ -9,12 +9,8 @@ import numpy as np
 
 from calibrant.arguments import check_confidence_level, check_n_bins
 from calibrant.displays import drawing
-from calibrant.displays.reliability_panel import (
-    Options,
-    draw_panel,
-    panels_on,
-    subtitle,
-)
+from calibrant.displays.reliability_axes import label_axes, new_axes
+from calibrant.displays.reliability_panel import Options, draw_panel, panels_on, subtitle
 from calibrant.metrics import ReliabilityTable, reliability_table
 
 if TYPE_CHECKING:
@@ -264,17 +260,33 @@ class ReliabilityDisplay:
         )
         drawing.check_option(scale, "scale", ("linear", "logit"))
         axes = None if ax is None else drawing.axes_list(ax)
+        for one in axes or []:
+            if panels_on(one) and one.get_xscale() != scale:
+                raise ValueError(
+                    f"scale is {scale!r}, but the axes are {one.get_xscale()} already."
+                )
         tables = self._tables(classes, n_panels, axes)
-        new = axes is None
+        new_grid = axes is None and len(tables) > 1
         if axes is None:
-            axes = _new_axes(len(tables))
+            axes = new_axes(len(tables))
         drawing.check_n_axes(axes, len(tables))
         self._draw(axes, tables, self.name if name is None else name, options)
-        if new and len(axes) > 1:
-            self._label_figure()
-        elif len(panels_on(axes[0])) == 1:
-            self._label_axes(axes)
+        self._describe(axes, new_grid)
         return self
+
+    def _describe(self, axes: list[Axes], new_grid: bool) -> None:
+        """Heading and labels where there are none yet, and a legend of everything."""
+        if new_grid:
+            n_classes = len(self.table.edges)
+            heading = f"Reliability diagrams of {len(axes)} of {n_classes} classes"
+            self.figure_.suptitle(heading, x=0.02, ha="left", fontsize="medium")
+        if len(panels_on(axes[0])) == 1:
+            lowest = [panels_on(one)[0].histogram_ax or one for one in axes]
+            label_axes(axes, lowest, *self._axis_labels(), outer=new_grid)
+        if new_grid or drawing.has_figure_legend(axes[0]):
+            drawing.add_figure_legend(axes[0])
+        else:
+            drawing.add_legend(axes[0])
 
     def _checked_band(self, band: Any) -> str | None:
         drawing.check_option(band, "band", _BANDS)
@@ -320,7 +332,6 @@ class ReliabilityDisplay:
             panels.append(draw_panel(ax, table, name, mean_ece, options))
             heading = f"Class {label}" if table.kind == "classwise" else "Reliability diagram"
             drawing.title(ax, heading, subtitle(ax))
-        drawing.add_legend(axes[0])
         self.figure_ = axes[0].figure
         self.ax_ = np.array(axes, dtype=object) if len(axes) > 1 else axes[0]
         self.classes_ = self._classes(list(tables))
@@ -332,22 +343,6 @@ class ReliabilityDisplay:
         if self.table.kind == "classwise":
             return shown
         return [self.table.classes[-1].item()] if self.table.kind == "binary" else []
-
-    def _label_figure(self) -> None:
-        """Labels that all panels of a figure of our own share."""
-        x_label, y_label = self._axis_labels()
-        self.figure_.supxlabel(x_label, fontsize="medium")
-        self.figure_.supylabel(y_label, fontsize="medium")
-        n_shown, n_classes = len(self.classes_), len(self.table.edges)
-        title = f"Reliability diagrams of {n_shown} of {n_classes} classes"
-        self.figure_.suptitle(title, x=0.02, ha="left", fontsize="medium")
-
-    def _label_axes(self, axes: list[Axes]) -> None:
-        x_label, y_label = self._axis_labels()
-        for ax in axes:
-            first = panels_on(ax)[0]
-            (first.histogram_ax or ax).set_xlabel(x_label)
-            ax.set_ylabel(y_label)
 
     def _axis_labels(self) -> tuple[str, str]:
         if self.table.kind == "confidence":
@@ -370,16 +365,3 @@ def _check_n_panels(n_panels: Any) -> int:
         return check_n_bins(n_panels)
     except ValueError:
         raise ValueError(f"n_panels must be an integer of at least 1, got {n_panels!r}.") from None
-
-
-def _new_axes(n: int) -> list[Axes]:
-    """Axes of a new figure, as square as they come."""
-    n_columns = 1 if n == 1 else min(n, 2 if n <= 4 else 3)
-    n_rows = -(-n // n_columns)
-    size = (5.2, 5.6) if n == 1 else (3.4 * n_columns + 0.6, 3.7 * n_rows)
-    grid = drawing.pyplot().subplots(
-        n_rows, n_columns, figsize=size, layout="constrained", squeeze=False
-    )[1]
-    for spare in grid.ravel()[n:]:
-        spare.remove()
-    return list(grid.ravel()[:n])

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.displays import bands, drawing
 from calibrant.displays.drawing import Floats
+from calibrant.displays.reliability_axes import set_logit_ticks, split_below
 from calibrant.metrics import ReliabilityTable
 from calibrant.transforms import logit
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _MARK = "_calibrant_panels"
 _TINY = 1e-12
-_MAX_TICKS = 7
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ def draw_panel(
     if options.sized:
         look["marker"] = "none"
     (line,) = ax.plot(table.mean_prob, table.observed, **{"label": "Observed", **look})
-    off_scale = _draw_off_scale(ax, table, look) if options.scale == "logit" else None
+    off_scale = _draw_off_scale(ax, look) if options.scale == "logit" else None
     histogram_ax = _draw_histogram(ax, table, options, look) if options.histogram else None
     panel = Panel(table, name, mean_ece, line, points, off_scale, histogram_ax)
     before.append(panel)
@@ -129,7 +128,7 @@ def _draw_band(ax: Axes, table: ReliabilityTable, options: Options, colour: Any)
             low, high = low.clip(_TINY, 1.0 - _TINY), high.clip(_TINY, 1.0 - _TINY)
         width = min(7.0, max(2.0, 90.0 / len(count)))
         ax.vlines(
-            table.mean_prob, low, high, colors=colour, linewidth=width, alpha=0.28, zorder=1.8,
+            table.mean_prob, low, high, colors=colour, linewidth=width, alpha=0.35, zorder=1.8,
             label=label,
         )  # fmt: skip
         return
@@ -149,23 +148,11 @@ def _draw_points(ax: Axes, table: ReliabilityTable, look: dict[str, Any]) -> Pat
     )  # fmt: skip
 
 
-def _off_scale(table: ReliabilityTable) -> NDArray[np.bool_]:
-    """Bins whose point has no place on logit axes."""
-    return np.isin(table.mean_prob, (0.0, 1.0)) | np.isin(table.observed, (0.0, 1.0))
-
-
-def _draw_off_scale(
-    ax: Axes, table: ReliabilityTable, look: dict[str, Any]
-) -> PathCollection | None:
-    """Hollow diamonds for points at 0 or 1; `_set_limits` puts them on the edge of the axes."""
-    off = _off_scale(table)
-    if not off.any():
-        return None
-    somewhere = np.full(off.sum(), 0.5)
+def _draw_off_scale(ax: Axes, look: dict[str, Any]) -> PathCollection:
+    """Hollow marks for points that logit axes do not reach; `_set_limits` puts them on the edge."""
     return ax.scatter(
-        somewhere, somewhere, s=34.0, marker="d", facecolor=ax.get_facecolor(),
-        edgecolor=look["color"], clip_on=False, zorder=3.0,
-        label=drawing.once(ax, "At 0 or 1, off the scale"),
+        [], [], s=34.0, marker="d", facecolor=ax.get_facecolor(), edgecolor=look["color"],
+        clip_on=False, zorder=3.0,
     )  # fmt: skip
 
 
@@ -175,11 +162,14 @@ def _set_limits(ax: Axes, options: Options) -> None:
         return
     ends = _logit_ends([panel.table for panel in panels_on(ax)])
     ax.set(xlim=ends, ylim=ends)
-    _set_logit_ticks(ax, ends)
+    set_logit_ticks(ax, ends)
     for panel in panels_on(ax):
         if panel.off_scale is not None:
             points = np.column_stack([panel.table.mean_prob, panel.table.observed])
-            panel.off_scale.set_offsets(points[_off_scale(panel.table)].clip(*ends))
+            off = ((points < ends[0]) | (points > ends[1])).any(axis=1)
+            panel.off_scale.set_offsets(points[off].clip(*ends))
+            panel.off_scale.set_label("_")
+            panel.off_scale.set_label(drawing.once(ax, "Off the scale") if off.any() else "_")
 
 
 def _logit_ends(tables: list[ReliabilityTable]) -> Floats:
@@ -192,47 +182,20 @@ def _logit_ends(tables: list[ReliabilityTable]) -> Floats:
     return np.asarray(odds / (1.0 + odds))
 
 
-def _set_logit_ticks(ax: Axes, ends: Floats) -> None:
-    """A half, powers of ten and one minus them, as many as there is place for."""
-    from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
-
-    decades = np.arange(1, 13)
-    for step in range(1, 13):
-        k = decades[::step]
-        ticks = np.concatenate([10.0 ** -k[::-1], [0.5], 1.0 - 10.0**-k])
-        exponents = np.concatenate([-k[::-1], [0], k])
-        inside = (ticks >= ends[0]) & (ticks <= ends[1])
-        if inside.sum() <= _MAX_TICKS:
-            break
-    labels = [_tick_label(int(k)) for k in exponents[inside]]
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_locator(FixedLocator(ticks[inside]))
-        axis.set_major_formatter(FixedFormatter(labels))
-        axis.set_minor_locator(NullLocator())
-
-
-def _tick_label(k: int) -> str:
-    """10^k below a half, 1 - 10^-k above."""
-    if k == 0:
-        return "0.5"
-    value = 10.0**k if k < 0 else 1.0 - 10.0**-k
-    if abs(k) <= 3:
-        return f"{value:.3g}"
-    return f"$10^{{{k}}}$" if k < 0 else f"$1-10^{{{-k}}}$"
-
-
 def _draw_histogram(
     ax: Axes, table: ReliabilityTable, options: Options, look: dict[str, Any]
 ) -> Axes:
     """How the predictions are spread over the bins, as outlines that lie over each other."""
     below = next((p.histogram_ax for p in panels_on(ax) if p.histogram_ax is not None), None)
     if below is None:
-        below = _split_below(ax)
+        below = split_below(ax)
     share = table.weight / table.weight.sum()
     edges = table.edges[0]
     even = options.scale == "linear" and np.allclose(np.diff(edges), edges[1])
     if not even:
-        edges, share = _densities(edges, share, options.scale)
+        tables = [table, *(panel.table for panel in panels_on(ax))]
+        ends = _logit_ends(tables) if options.scale == "logit" else None
+        edges, share = _densities(edges, share, ends)
     below.stairs(
         share, edges, color=look["color"], linestyle=look["linestyle"], linewidth=1.3, fill=False
     )
@@ -245,12 +208,16 @@ def _draw_histogram(
     return below
 
 
-def _densities(edges: Floats, share: Floats, scale: str) -> tuple[Floats, Floats]:
-    """Edges of bins at least wide enough to see, and their densities on the scale that is drawn."""
+def _densities(edges: Floats, share: Floats, logit_ends: Floats | None) -> tuple[Floats, Floats]:
+    """Edges of bins merged until they are wide enough to see, and densities on the scale shown.
+
+    Logit axes show what is beyond their ends in the first and the last bin.
+    """
     place, smallest = edges, 0.02
-    if scale == "logit":
-        edges = edges.clip(_TINY, 1.0 - _TINY)
-        place, smallest = logit(edges), 0.5
+    if logit_ends is not None:
+        edges = edges.clip(*logit_ends)
+        place = logit(edges)
+        smallest = (place[-1] - place[0]) / 50.0
     kept = [0]
     for k in range(1, len(edges)):
         if place[k] - place[kept[-1]] >= smallest:
@@ -263,20 +230,3 @@ def _rgb(colour: Any) -> tuple[float, float, float]:
     from matplotlib.colors import to_rgb
 
     return to_rgb(colour)
-
-
-def _split_below(ax: Axes) -> Axes:
-    """New axes under these, in the place that these had."""
-    figure, spec = ax.figure, ax.get_subplotspec()
-    current = figure.gca()
-    if spec is None:
-        x, y, width, height = ax.get_position().bounds
-        ax.set_position((x, y + 0.22 * height, width, 0.78 * height))
-        below = figure.add_axes((x, y, width, 0.17 * height), sharex=ax)
-    else:
-        grid = spec.subgridspec(2, 1, height_ratios=[5, 1], hspace=0.06)
-        ax.set_subplotspec(grid[0])
-        below = figure.add_subplot(grid[1], sharex=ax)
-    figure.sca(current)
-    ax.tick_params(labelbottom=False)
-    return below

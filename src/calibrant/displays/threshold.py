@@ -164,7 +164,9 @@ class ThresholdCalibrationDisplay:
         """
         if vmax is not None and not vmax > 0.0:
             raise ValueError(f"vmax must be a positive number, got {vmax!r}.")
-        axes = drawing.axes_or_new(ax, 6.0, 4.2)
+        axes = drawing.axes_or_new(ax, 6.0, 4.4)
+        from matplotlib.colors import ListedColormap
+
         error = self.error
         columns, rows = np.argsort(error.thresholds), np.argsort(error.levels)
         x, y = _edges(error.thresholds[columns]), _edges(error.levels[rows])
@@ -176,10 +178,9 @@ class ThresholdCalibrationDisplay:
             x, y, signal, cmap="YlGnBu", vmin=0.0, vmax=top or 1.0, rasterized=True
         )
         self.noise_ = axes.pcolor(
-            x, y, np.ma.masked_where(~noise, np.zeros_like(value)), hatch="////"
-        )
-        self.noise_.set_array(None)
-        self.noise_.set(facecolor="0.95", edgecolor="0.7", linewidth=0.0)
+            x, y, np.ma.masked_where(~noise, np.zeros_like(value)), hatch="////",
+            cmap=ListedColormap(["0.95"]), edgecolor="0.7", linewidth=0.0,
+        )  # fmt: skip
         self.figure_, self.ax_ = axes.figure, axes
         self.colorbar_ = self.figure_.colorbar(
             self.mesh_, ax=axes, label="Threshold calibration error",
@@ -194,9 +195,9 @@ class ThresholdCalibrationDisplay:
         """Numbers, and what cells without colour are."""
         error, notes = self.error, []
         if noise:
-            notes.append(f"hatched: within noise ({drawing.percent(error.null_level)})")
+            notes.append(f"hatched: noise ({drawing.percent(error.null_level)})")
         if blank:
-            notes.append(f"blank: a side has fewer than {error.min_group_size:g} rows")
+            notes.append(f"blank: under {error.min_group_size:g} rows")
         numbers = (
             f"Largest {error.max:.3g}, mean {error.mean:.3g}; "
             f"{100 * error.share_above_null:.0f} % of cells above noise"
