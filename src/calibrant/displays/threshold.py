@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -162,7 +163,8 @@ class ThresholdCalibrationDisplay:
         ImportError
             If matplotlib is not installed.
         """
-        if vmax is not None and not vmax > 0.0:
+        number = isinstance(vmax, Real) and not isinstance(vmax, bool)
+        if vmax is not None and not (number and 0.0 < vmax < np.inf):
             raise ValueError(f"vmax must be a positive number, got {vmax!r}.")
         axes = drawing.axes_or_new(ax, 6.0, 4.4)
         from matplotlib.colors import ListedColormap
@@ -173,9 +175,9 @@ class ThresholdCalibrationDisplay:
         value = error.value[columns][:, rows].T
         noise = value <= error.null_quantile[columns][:, rows].T
         signal = np.ma.masked_where(noise | np.isnan(value), value)
-        top = vmax or (float(np.nanmax(value)) if not np.isnan(value).all() else 1.0)
+        top = vmax or (error.max if error.max > 0.0 else 1.0)
         self.mesh_ = axes.pcolormesh(
-            x, y, signal, cmap="YlGnBu", vmin=0.0, vmax=top or 1.0, rasterized=True
+            x, y, signal, cmap="YlGnBu", vmin=0.0, vmax=top, rasterized=True
         )
         self.noise_ = axes.pcolor(
             x, y, np.ma.masked_where(~noise, np.zeros_like(value)), hatch="////",
@@ -184,7 +186,7 @@ class ThresholdCalibrationDisplay:
         self.figure_, self.ax_ = axes.figure, axes
         self.colorbar_ = self.figure_.colorbar(
             self.mesh_, ax=axes, label="Threshold calibration error",
-            extend="max" if vmax is not None and np.nanmax(value) > vmax else "neither",
+            extend="max" if error.max > top else "neither",
         )  # fmt: skip
         axes.set(xlabel="Threshold y0 (unit of the outcome)", ylabel="Level alpha of F(y0)")
         heading = name or self.name or "Threshold calibration"
