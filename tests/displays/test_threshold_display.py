@@ -14,10 +14,10 @@ from calibrant.displays import ThresholdCalibrationDisplay
 from calibrant.forecasts import Normal
 
 
-def sample(shrunk: float = 0.8) -> tuple[Normal, np.ndarray]:
+def sample(shrunk: float = 0.9) -> tuple[Normal, np.ndarray]:
     rng = np.random.default_rng(0)
     mu = rng.normal(size=1500)
-    return Normal(shrunk * mu, 1.1), mu + rng.normal(size=1500)
+    return Normal(shrunk * mu, 1.0), mu + rng.normal(size=1500)
 
 
 def some_error(**options: Any) -> ThresholdCalibrationError:
