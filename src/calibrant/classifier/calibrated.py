@@ -106,7 +106,9 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     not know it, and the calibrated classes share the rest.
 
     ``PlattScaling()``, ``IsotonicCalibration()`` and ``TemperatureScaling()`` give what
-    scikit-learn's "sigmoid", "isotonic" and "temperature" do, up to the accuracy of its solvers.
+    scikit-learn's "sigmoid", "isotonic" and "temperature" do, up to the accuracy of its solvers;
+    but its isotonic regression ties probabilities that differ by less than 1e-15, and its
+    temperature scaling adds 1e-12 to probabilities, which tells where they are that close to zero.
 
     References
     ----------
