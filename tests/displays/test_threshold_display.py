@@ -41,7 +41,7 @@ def test_cells_are_signal_or_noise_or_blank():
     assert display.noise_.get_hatch() == "////"
     title = display.ax_.get_title(loc="left")
     assert title.startswith(f"Threshold calibration\nLargest {error.max:.3g}, mean")
-    assert title.endswith("\nHatched: noise (95 %); blank: under 150 rows")
+    assert title.endswith("\nHatched: noise (95 %); blank: a group under 150 rows")
 
 
 def test_cells_lie_around_thresholds_and_levels():

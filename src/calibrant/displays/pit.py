@@ -179,10 +179,7 @@ class PITDisplay:
                 self._draw_histogram(one, shown, n_bins, level, line_options)
             else:
                 self._draw_ecdf(one, shown, level, line_options, minus=part == "ecdf_difference")
-        if kind in ("histogram", "both"):
-            drawing.add_legend(axes[0], loc="upper center", ncols=2)
-        else:
-            drawing.add_legend(axes[0])
+        drawing.add_legend(axes[0])
         self.figure_ = axes[0].figure
         self.ax_ = axes[0] if len(axes) == 1 else np.array(axes, dtype=object)
         return self
@@ -216,7 +213,7 @@ class PITDisplay:
         )  # fmt: skip
         top = max(patch.get_data().values.max() for patch in _histograms(ax))
         ax.set(
-            xlim=(0.0, 1.0), ylim=(0.0, 1.28 * max(top, high)), ylabel="Density",
+            xlim=(0.0, 1.0), ylim=(0.0, 1.15 * max(top, high)), ylabel="Density",
             xlabel="Probability integral transform F(y)",
         )  # fmt: skip
         drawing.title(ax, "Where outcomes fall in their forecasts")

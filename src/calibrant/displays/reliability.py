@@ -124,7 +124,7 @@ class ReliabilityDisplay:
         table = reliability_table(
             y_true,
             y_prob,
-            n_bins=check_n_bins(n_bins),
+            n_bins=n_bins,
             kind=kind,
             strategy=strategy,
             labels=labels,

@@ -167,8 +167,6 @@ class ThresholdCalibrationDisplay:
         if vmax is not None and not (number and 0.0 < vmax < np.inf):
             raise ValueError(f"vmax must be a positive number, got {vmax!r}.")
         axes = drawing.axes_or_new(ax, 6.0, 4.4)
-        from matplotlib.colors import ListedColormap
-
         error = self.error
         columns, rows = np.argsort(error.thresholds), np.argsort(error.levels)
         x, y = _edges(error.thresholds[columns]), _edges(error.levels[rows])
@@ -181,7 +179,7 @@ class ThresholdCalibrationDisplay:
         )
         self.noise_ = axes.pcolor(
             x, y, np.ma.masked_where(~noise, np.zeros_like(value)), hatch="////",
-            cmap=ListedColormap(["0.95"]), edgecolor="0.7", linewidth=0.0,
+            cmap=_plain("0.95"), edgecolor="0.55", linewidth=0.0,
         )  # fmt: skip
         self.figure_, self.ax_ = axes.figure, axes
         self.colorbar_ = self.figure_.colorbar(
@@ -199,12 +197,19 @@ class ThresholdCalibrationDisplay:
         if noise:
             notes.append(f"hatched: noise ({drawing.percent(error.null_level)})")
         if blank:
-            notes.append(f"blank: under {error.min_group_size:g} rows")
+            notes.append(f"blank: a group under {error.min_group_size:g} rows")
         numbers = (
             f"Largest {error.max:.3g}, mean {error.mean:.3g}; "
             f"{100 * error.share_above_null:.0f} % of cells above noise"
         )
         return "\n".join([numbers, "; ".join(notes).capitalize()]) if notes else numbers
+
+
+def _plain(colour: str) -> Any:
+    """A colour map of one colour."""
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap([colour])
 
 
 def _edges(centres: Floats) -> Floats:
