@@ -200,6 +200,16 @@ def test_several_models_on_one_axes():
     assert len(first.figure_.axes) == 2
 
 
+def test_cleared_axes_start_anew():
+    y, prob = binary()
+    ax = plt.subplots()[1]
+    ReliabilityDisplay.from_predictions(y, prob, ax=ax, histogram=False)
+    ax.clear()
+    display = ReliabilityDisplay.from_predictions(y, prob, ax=ax, histogram=False, scale="logit")
+    assert labels(ax)[1] == "Observed"
+    assert display.line_.get_color() == "#0072B2"
+
+
 def test_line_options_are_passed_on():
     y, prob = binary()
     display = ReliabilityDisplay.from_predictions(y, prob, color="crimson", lw=3, marker="*")

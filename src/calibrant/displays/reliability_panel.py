@@ -49,8 +49,9 @@ class Panel:
 
 
 def panels_on(ax: Axes) -> list[Panel]:
-    """The panels drawn on these axes so far."""
+    """The panels drawn on these axes so far, unless the axes were cleared since."""
     panels: list[Panel] = ax.__dict__.setdefault(_MARK, [])
+    panels[:] = [panel for panel in panels if panel.line.axes is ax]
     return panels
 
 
