@@ -85,7 +85,6 @@ METHODS: dict[str, Make | None] = {
     "distribution, k / (m + 1)": lambda: DistributionRecalibration(
         spread="variance", fallback="unchanged"
     ),
-    "distribution, average elsewhere": DistributionRecalibration,
     "distribution, 50 rows a cell": LargeCells,
     FEW_LAYERS: lambda: ThresholdRecalibration(tol=0.0, max_iter=10),
     MANY_LAYERS: lambda: ThresholdRecalibration(tol=0.0, max_iter=40),

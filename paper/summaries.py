@@ -25,9 +25,9 @@ class Mean(NamedTuple):
     value: float
     half: float
 
-    def __str__(self) -> str:
-        half = "" if np.isnan(self.half) else f" ± {self.half:.4f}"
-        return f"{self.value:.4f}{half}"
+    def __format__(self, spec: str) -> str:
+        half = "" if np.isnan(self.half) else f" ± {self.half:{spec}}"
+        return f"{self.value:{spec}}{half}"
 
     @property
     def sign(self) -> int:

@@ -80,9 +80,12 @@ def by_method(results: pl.DataFrame, measure: str) -> str:
     rows = []
     for case in summary.cases():
         means = [summary.mean(*case, method) for method in methods]
-        best = min(mean.value for mean in means if mean is not None)
-        shown = measure not in _BOOKKEEPING
-        rows.append([*case, *(_cell(mean, best if shown else None) for mean in means)])
+        if measure in _BOOKKEEPING:
+            cells = [_cell(mean, spec=".3g") for mean in means]
+        else:
+            best = min(mean.value for mean in means if mean is not None)
+            cells = [_cell(mean, best) for mean in means]
+        rows.append([*case, *cells])
     return markdown(["data", "family", *methods], rows)
 
 
@@ -150,7 +153,7 @@ def between_families(results: pl.DataFrame) -> str:
             means = [
                 summary.mean(name, family, m) for m in (NONE, THRESHOLD) for family in FAMILIES
             ]
-            rows.append([measure, name, *(_cell(mean, None) for mean in means)])
+            rows.append([measure, name, *(_cell(mean) for mean in means)])
     heads = [f"{method}, {family}" for method in (NONE, THRESHOLD) for family in FAMILIES]
     return markdown(["measure", "data", *heads], rows)
 
@@ -161,10 +164,10 @@ def markdown(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _cell(mean: Mean | None, best: float | None) -> str:
+def _cell(mean: Mean | None, best: float | None = None, spec: str = ".4f") -> str:
     if mean is None:
         return ""
-    return f"**{mean}**" if mean.value == best else str(mean)
+    return f"**{mean:{spec}}**" if mean.value == best else f"{mean:{spec}}"
 
 
 def _counts(differences: Sequence[Mean]) -> list[str]:

@@ -28,6 +28,14 @@ if TYPE_CHECKING:
         predicted_loss,
         reliability_gap,
     )
+    from calibrant.displays import (
+        CalibratorDisplay,
+        DecisionCurveDisplay,
+        PITDisplay,
+        ReliabilityDisplay,
+        ReliabilityGapDisplay,
+        ThresholdCalibrationDisplay,
+    )
     from calibrant.inference import (
         CalibrationTest,
         ConfidenceInterval,
@@ -61,9 +69,11 @@ __all__ = [
     "AverageRecalibration",
     "BetaCalibration",
     "CalibrationTest",
+    "CalibratorDisplay",
     "ConfidenceInterval",
     "CoverageTable",
     "CrossValidated",
+    "DecisionCurveDisplay",
     "DecisionReport",
     "DecisionTable",
     "DirichletCalibration",
@@ -71,9 +81,13 @@ __all__ = [
     "HistogramBinning",
     "IsotonicCalibration",
     "OneVsRest",
+    "PITDisplay",
     "PlattScaling",
+    "ReliabilityDisplay",
+    "ReliabilityGapDisplay",
     "ReliabilityTable",
     "TemperatureScaling",
+    "ThresholdCalibrationDisplay",
     "ThresholdCalibrationError",
     "ThresholdLoss",
     "ThresholdRecalibration",
@@ -108,6 +122,10 @@ _HOMES = {
     "calibrators": (
         "BetaCalibration", "CrossValidated", "DirichletCalibration", "HistogramBinning",
         "IsotonicCalibration", "OneVsRest", "PlattScaling", "TemperatureScaling", "VectorScaling",
+    ),
+    "displays": (
+        "CalibratorDisplay", "DecisionCurveDisplay", "PITDisplay", "ReliabilityDisplay",
+        "ReliabilityGapDisplay", "ThresholdCalibrationDisplay",
     ),
     "inference": (
         "CalibrationTest", "ConfidenceInterval", "calibration_test", "confidence_interval",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -314,7 +316,10 @@ def test_nearly_equal_rows():
     prob = softmax(1e-6 * rng.normal(size=(400, 15)), axis=1)
     y = np.concatenate([np.arange(15), rng.integers(0, 15, 385)])
     for lambda_ in (0, 1e-3):
-        fitted = DirichletCalibration(lambda_=lambda_).fit(prob, y)
+        with warnings.catch_warnings():
+            # Whether rounding lets the flat optimum be reached differs between processors.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            fitted = DirichletCalibration(lambda_=lambda_).fit(prob, y)
         assert_valid(fitted.predict_proba(prob))
         assert fitted.loss_ < np.log(15)
 

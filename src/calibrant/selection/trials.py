@@ -71,14 +71,18 @@ def read_data(X: Any, y: Any, input: Input, labels: Any, sample_weight: Any) -> 
     codes, classes = inputs.as_classes(y, columns, labels=labels, names=names, name="y")
     inputs.check_lengths(X=values, y=codes)
     weight = inputs.as_weights(sample_weight, len(codes))
-    return Data(rows, of_event(to_probabilities(values, input)), codes, classes, weight)
+    uncalibrated = of_event(to_probabilities(values, input))
+    if uncalibrated.ndim == 2:
+        # Rows of coarse dtypes sum to one up to the rounding of these; metrics are in doubles.
+        uncalibrated /= uncalibrated.sum(axis=1, keepdims=True)
+    return Data(rows, uncalibrated, codes, classes, weight)
 
 
 def of_event(prob: NDArray[Any]) -> Floats:
     """Of two classes the probability of the second, else (n, K)."""
     if prob.ndim == 2 and prob.shape[1] == 2:
         prob = prob[:, 1]
-    return np.ascontiguousarray(prob, dtype=np.float64)
+    return np.array(prob, dtype=np.float64, order="C")
 
 
 def fit_all(
