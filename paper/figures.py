@@ -15,9 +15,8 @@ from . import measures
 from .methods import AVERAGE, DISTRIBUTION, NONE, THRESHOLD
 from .summaries import along
 
-# In place of MIMIC-III, which needs credentials.
-STAYS = "los_support2"
-SETS = {STAYS: "SUPPORT2 length of stay", "protein": "UCI Protein"}
+# SUPPORT2 in place of MIMIC-III, which needs credentials.
+SETS = {"los_support2": "SUPPORT2 length of stay", "protein": "UCI Protein"}
 
 
 class Line(NamedTuple):
@@ -57,31 +56,32 @@ _STYLE: Any = {
 
 
 def one_maker(results: pl.DataFrame) -> Any:
-    """Figure 1: predicted and true loss of one decision maker's rules."""
+    """Figure 1: predicted and true loss of one decision maker's rules, a row for each data set."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(_WIDTH, 3.2), layout="constrained")
-    left, middle, right = figure.subplots(1, 3)
+    figure = Figure(figsize=(_WIDTH, 5.6), layout="constrained")
+    panels = figure.subplots(len(SETS), 3)
     axis = measures.BY_LEVEL
     losses = {
         TRUE_LOSS: along(results, axis, measures.LOSS),
         PREDICTED_LOSS: along(results, axis, measures.PREDICTED),
     }
-    for axes, method, title in (
-        (left, AVERAGE, "Average-calibrated forecaster"),
-        (right, THRESHOLD, "Threshold-calibrated forecaster"),
-    ):
-        for turn, (line, means) in enumerate(losses.items()):
-            _draw(axes, line, _of(means, STAYS, "gaussian", method), turn)
-        axes.set(title=title, xlabel="Acceptance threshold", ylabel="Decision loss")
-        axes.legend()
-    right.sharey(left)
     gaps = along(results, axis, measures.GAP)
-    for turn, method in enumerate((AVERAGE, THRESHOLD)):
-        _draw(middle, LINES[method], _of(gaps, STAYS, "gaussian", method), turn)
-    middle.set(title="Reliability gap", xlabel="Acceptance threshold", ylabel="Reliability gap")
-    middle.set_ylim(bottom=0.0)
-    middle.legend()
+    for (name, shown), (left, middle, right) in zip(SETS.items(), panels, strict=True):
+        for axes, method in ((left, AVERAGE), (right, THRESHOLD)):
+            for turn, (line, means) in enumerate(losses.items()):
+                _draw(axes, line, _of(means, name, "gaussian", method), turn)
+            axes.set(
+                title=f"{shown}: {LINES[method].label.lower()}-calibrated",
+                xlabel="Acceptance threshold",
+                ylabel="Decision loss",
+            )
+        right.sharey(left)
+        for turn, method in enumerate((AVERAGE, THRESHOLD)):
+            _draw(middle, LINES[method], _of(gaps, name, "gaussian", method), turn)
+        middle.set(title=shown, xlabel="Acceptance threshold", ylabel="Reliability gap")
+        middle.set_ylim(bottom=0.0)
+    _legend(figure, left, middle)
     return figure
 
 
@@ -102,8 +102,7 @@ def compared(results: pl.DataFrame, axis: str, family: str, label: str) -> Any:
                 _draw(axes, line, _of(means, name, family, method), turn)
             axes.set(title=shown, xlabel=label, ylabel=title)
             axes.set_ylim(bottom=0.0)
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(LINES))
+    _legend(figure, axes)
     return figure
 
 
@@ -116,6 +115,13 @@ def figures(results: pl.DataFrame) -> dict[str, Any]:
         "figure3": compared(results, ratio, "gaussian", "Decision cost ratio"),
         "figure4": compared(results, ratio, "mixture", "Decision cost ratio"),
     }
+
+
+def _legend(figure: Any, *panels: Any) -> None:
+    """One legend under the panels."""
+    lines = [axes.get_legend_handles_labels() for axes in panels]
+    handles, labels = (sum(parts, []) for parts in zip(*lines, strict=True))
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(handles))
 
 
 def _of(means: pl.DataFrame, name: str, family: str, method: str) -> pl.DataFrame:

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from calibrant.cli.errors import UserError, as_user_error
+from calibrant.cli.fitting import compare, fit
 from calibrant.cli.forecast.app import app as forecast_app
+from calibrant.cli.options import (
+    File,
+    Force,
+    Input,
+    Json,
+    Label,
+    PosLabel,
+    Prefix,
+    Prob,
+    Resamples,
+    Scale,
+    Seed,
+    Weight,
+    print_json,
+    read,
+)
 
 app = typer.Typer(
     help="Can the decision maker trust these probabilities?",
@@ -21,53 +37,6 @@ app = typer.Typer(
 app.add_typer(forecast_app, name="forecast")
 
 REJECTED = 3
-
-
-Scale = Literal["probability", "logit"]
-Method = Literal[
-    "auto", "platt", "temperature", "beta", "isotonic", "histogram", "vector", "dirichlet",
-    "ovr-platt", "ovr-beta", "ovr-isotonic", "ovr-histogram",
-]  # fmt: skip
-
-File = Annotated[Path, typer.Argument(help="A CSV or Parquet file.", show_default=False)]
-Label = Annotated[str, typer.Option(metavar="COLUMN", help="What happened.", show_default=False)]
-Prob = Annotated[
-    list[str],
-    typer.Option(
-        default_factory=list,
-        metavar="COLUMN",
-        help="Predictions; once for each class if there are more than two.",
-        show_default=False,
-    ),
-]
-Prefix = Annotated[
-    str | None,
-    typer.Option(
-        "--prob-prefix",
-        metavar="TEXT",
-        help="Take all columns whose names begin so.",
-        show_default=False,
-    ),
-]
-Weight = Annotated[str | None, typer.Option(metavar="COLUMN", help="Weights.", show_default=False)]
-PosLabel = Annotated[
-    str | None,
-    typer.Option(
-        metavar="LABEL",
-        help="The label that a single column predicts, if labels are not 0 and 1.",
-        show_default=False,
-    ),
-]
-Input = Annotated[Scale, typer.Option("--input", help="What the predictions are.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of all that is random.")]
-Resamples = Annotated[
-    int,
-    typer.Option(
-        min=0, max=1_000_000, help="Resamples for intervals and the test; 0 leaves them out."
-    ),
-]
 
 
 @app.command()
@@ -95,7 +64,7 @@ def evaluate(
     from calibrant.cli import evaluation, show
 
     with as_user_error():
-        data = _read(file, label, prob, prob_prefix, weight, pos_label, scale)
+        data = read(file, label, prob, prob_prefix, weight, pos_label, scale)
         with show.progress() as progress, show.warnings_as_notes():
             found = evaluation.evaluate(
                 data,
@@ -106,7 +75,7 @@ def evaluate(
                 progress=progress,
             )
     if as_json:
-        _print_json({"file": str(file), "columns": list(data.columns), **found.to_dict()})
+        print_json({"file": str(file), "columns": list(data.columns), **found.to_dict()})
     else:
         show.evaluation(found, str(file), data.mapping())
 
@@ -146,7 +115,7 @@ def calibration_test_command(
     if not 0 < alpha < 1:
         raise UserError(f"--alpha must lie between 0 and 1, got {alpha}.")
     with as_user_error():
-        data = _read(file, label, prob, prob_prefix, None, pos_label, scale)
+        data = read(file, label, prob, prob_prefix, None, pos_label, scale)
         with show.progress() as progress, show.warnings_as_notes():
             found = calibration_test(
                 data.y,
@@ -161,7 +130,7 @@ def calibration_test_command(
             )
     rejected = found.pvalue <= alpha
     if as_json:
-        _print_json({"file": str(file), "alpha": alpha, "rejected": rejected, **found.to_dict()})
+        print_json({"file": str(file), "alpha": alpha, "rejected": rejected, **found.to_dict()})
     else:
         show.out.print(str(found))
         decision = "rejected" if rejected else "not rejected"
@@ -170,86 +139,8 @@ def calibration_test_command(
         raise typer.Exit(REJECTED)
 
 
-@app.command()
-def fit(
-    file: File,
-    label: Label,
-    prob: Prob,
-    output: Annotated[
-        Path, typer.Option(help="Where to save the calibrator (JSON).", show_default=False)
-    ],
-    prob_prefix: Prefix = None,
-    weight: Weight = None,
-    pos_label: PosLabel = None,
-    scale: Input = "probability",
-    method: Annotated[
-        Method,
-        typer.Option(
-            metavar="METHOD",
-            help="auto takes the best by cross-validation. Two classes: platt, temperature, beta, "
-            "isotonic, histogram. More: temperature, vector, dirichlet, ovr-platt, ovr-beta, "
-            "ovr-isotonic, ovr-histogram (one class against the rest).",
-        ),
-    ] = "auto",
-    cv: Annotated[int, typer.Option(min=2, help="Folds that auto compares on.")] = 5,
-    seed: Seed = 0,
-    force: Force = False,
-    as_json: Json = False,
-) -> None:
-    """Fit a calibrator and save it.
-
-    With --method auto, all calibrators that fit the data are compared by cross-validated log loss
-    (probabilities clipped at 2e-16), the uncalibrated predictions among them. If none is better
-    than these, nothing is saved.
-
-    Example: calibrant fit scored.csv --label bought --prob p_buy --output buy.json
-    """
-    from calibrant.cli import files, selection, show
-    from calibrant.saving import save
-
-    if files.has_format(output, *files.FORMATS):
-        raise UserError(f"the calibrator is saved as JSON: {output} should end with .json.")
-    files.check_output(output, sources=[file], overwrite=force)
-    with as_user_error():
-        data = _read(file, label, prob, prob_prefix, weight, pos_label, scale)
-        if method == "auto":
-            with show.progress() as progress:
-                candidates = selection.compare(data, scale, cv=cv, seed=seed, progress=progress)
-        else:
-            known = selection.methods(len(data.labels), scale)
-            if method not in known:
-                raise UserError(
-                    f"--method {method} does not fit {len(data.labels)} classes: choose "
-                    f"among auto, {', '.join(known)}."
-                )
-            candidates = [selection.fit_method(method, data, scale)]
-        best = candidates[0]
-        if best.calibrator is not None:
-            save(best.calibrator, output, overwrite=force, input=scale)
-    saved = None if best.calibrator is None else str(output)
-    if as_json:
-        _print_json(
-            {
-                "file": str(file),
-                "best": None if best.calibrator is None else best.method,
-                "output": saved,
-                "candidates": [candidate.to_dict() for candidate in candidates],
-            }
-        )
-        return
-    show.out.print(f"{file}: {len(data.y):,} rows; {data.mapping()}")
-    if method == "auto":
-        show.ranking(candidates, cv)
-    else:
-        show.notes(best)
-    if saved is None:
-        show.out.print(
-            "No calibrator beats the uncalibrated predictions: nothing was saved. Use them as they "
-            "are, or name a --method to save it all the same.",
-            style="bold",
-        )
-    else:
-        show.out.print(f"Saved {best.method} to {output}.", style="bold")
+app.command()(compare)
+app.command()(fit)
 
 
 @app.command()
@@ -294,7 +185,7 @@ def apply(
             )
     new = [prefix + column for column in columns]
     if as_json:
-        _print_json({"file": str(file), "output": str(output), "rows": n_rows, "columns": new})
+        print_json({"file": str(file), "output": str(output), "rows": n_rows, "columns": new})
     else:
         show.out.print(f"Wrote {n_rows:,} rows to {output}, with {', '.join(new[:4])}"
                        f"{', ...' if len(new) > 4 else ''}.")  # fmt: skip
@@ -312,26 +203,3 @@ def demo(
         raise UserError(f"{output} exists already: choose another --output or pass --force.")
     with as_user_error():
         run(output, overwrite=force)
-
-
-def _read(
-    file: Path,
-    label: str,
-    prob: list[str],
-    prob_prefix: str | None,
-    weight: str | None,
-    pos_label: str | None,
-    scale: Scale,
-) -> Any:
-    from calibrant.cli import files, predictions
-
-    table = files.open_table(file)
-    columns = predictions.prediction_columns(table, prob, prob_prefix)
-    return predictions.read_data(
-        table, label, columns, weight=weight, pos_label=pos_label, scale=scale
-    )
-
-
-def _print_json(content: dict[str, Any]) -> None:
-    # Labels of NumPy's types become Python's; a NaN would not be JSON.
-    typer.echo(json.dumps(content, allow_nan=False, default=lambda value: value.item()))

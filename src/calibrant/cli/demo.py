@@ -14,7 +14,7 @@ from calibrant.cli.evaluation import Evaluation, evaluate
 from calibrant.cli.files import open_table
 from calibrant.cli.forecast import app as forecast
 from calibrant.cli.predictions import Data, Scale, prediction_columns, read_data
-from calibrant.cli.selection import compare
+from calibrant.cli.selection import compare, recommended
 from calibrant.datasets import load_cifar10, load_games, load_protein_forecasts
 from calibrant.saving import atomic_path, save
 
@@ -127,19 +127,19 @@ def _job(
 
     _command(f"calibrant fit {past} --label {label} {options} --output {saved}")
     with show.progress() as progress:
-        candidates = compare(data, scale, cv=_CV, seed=_SEED, progress=progress)
-    show.ranking(candidates, _CV)
-    best = candidates[0]
-    if best.calibrator is None:
-        show.out.print("No calibrator beats the uncalibrated predictions: they stay as they are.")
+        found = compare(data, scale, cv=_CV, seed=_SEED, progress=progress)
+    show.comparison(found)
+    calibrator, notes = recommended(found)
+    show.notes(found.recommended, notes)
+    if calibrator is None:
         return
-    save(best.calibrator, saved, overwrite=overwrite, input=scale)
-    show.out.print(f"Saved {best.method} to {saved}.", style="bold")
+    save(calibrator, saved, overwrite=overwrite, input=scale)
+    show.out.print(f"Saved {found.recommended} to {saved}.", style="bold")
 
     output = future.with_stem(f"{future.stem}_calibrated")
     _command(f"calibrant apply {saved} {future} {options} --output {output}")
     rows = write_calibrated(
-        best.calibrator,
+        calibrator,
         open_table(future),
         columns,
         output,

@@ -1,100 +1,51 @@
-"""Which calibrator repairs these predictions best: out-of-fold log loss of all that fit."""
+"""The calibrators that the command line knows by name, what each is fed, and their comparison."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant import (
-    BetaCalibration,
-    CrossValidated,
-    DirichletCalibration,
-    HistogramBinning,
-    IsotonicCalibration,
-    OneVsRest,
-    PlattScaling,
-    TemperatureScaling,
-    VectorScaling,
-)
 from calibrant.calibrators.base import Calibrator
 from calibrant.cli.errors import UserError
-from calibrant.cli.predictions import Data, Scale, to_probabilities
+from calibrant.cli.predictions import Data, Scale
 from calibrant.inputs import FloatArray, as_classes
+from calibrant.selection import CalibratorComparison, compare_calibrators
+from calibrant.selection.candidates import default_calibrators, fed, taken_scale
 
-UNCALIBRATED = "uncalibrated"
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """How one calibrator did: a log loss, or the reason why there is none."""
-
-    method: str
-    log_loss: float | None
-    calibrator: Calibrator | None
-    notes: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """The method, how it did and what there is to say of it."""
-        return {"method": self.method, "log_loss": self.log_loss, "notes": list(self.notes)}
+Fit = tuple[Calibrator | None, tuple[str, ...]]
+"""A calibrator fitted on all rows (or none), and what fitting it warned of."""
 
 
 def methods(n_classes: int, scale: Scale) -> dict[str, Calibrator]:
     """The calibrators for so many classes, by the name that the command line gives them."""
-    if n_classes == 2:
-        return {
-            "platt": PlattScaling(),
-            "temperature": TemperatureScaling(input=scale),
-            "beta": BetaCalibration(),
-            "isotonic": IsotonicCalibration(),
-            "histogram": HistogramBinning(),
-        }
-    return {
-        "temperature": TemperatureScaling(input=scale),
-        "vector": VectorScaling(input=scale),
-        "dirichlet": DirichletCalibration(),
-        "ovr-platt": OneVsRest(PlattScaling()),
-        "ovr-beta": OneVsRest(BetaCalibration()),
-        "ovr-isotonic": OneVsRest(IsotonicCalibration()),
-        "ovr-histogram": OneVsRest(HistogramBinning()),
-    }
+    return default_calibrators(n_classes, scale)
 
 
 def food(calibrator: Calibrator, values: FloatArray, scale: Scale) -> FloatArray:
     """What a calibrator is fitted on and applied to: logits where it takes them and we have any."""
-    if takes_any_scale(calibrator):
-        return values
-    if getattr(_innermost(calibrator), "input", None) == "logit":
-        if scale != "logit":
-            raise UserError(
-                "the calibrator takes logits: pass --input logit with columns that hold them."
-            )
-        return values
-    return to_probabilities(values, scale)
+    if taken_scale(calibrator) == "logit" and scale != "logit":
+        raise UserError(
+            "the calibrator takes logits: pass --input logit with columns that hold them."
+        )
+    return fed(calibrator, values, scale)
 
 
 def takes_any_scale(calibrator: Calibrator) -> bool:
     """Whether it is fitted on the predictions as they are, so that it fits no other scale."""
-    return isinstance(_innermost(calibrator), PlattScaling)
+    return taken_scale(calibrator) == "any"
 
 
-def _innermost(calibrator: Any) -> Any:
-    while hasattr(calibrator, "base"):  # OneVsRest and CrossValidated take what their base takes
-        calibrator = calibrator.base
-    return calibrator
-
-
-def fit_method(method: str, data: Data, scale: Scale) -> Candidate:
+def fit_method(method: str, data: Data, scale: Scale) -> Fit:
     """Fit one calibrator on all rows."""
     calibrator = methods(len(data.labels), scale)[method]
-    values = food(calibrator, data.values, scale)
-    fitted, notes = _noting(partial(calibrator.fit, values, data.y, **data.options))
-    return Candidate(method, None, fitted, notes)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        calibrator.fit(food(calibrator, data.values, scale), data.y, **data.options)
+    return calibrator, tuple(dict.fromkeys(str(warning.message) for warning in caught))
 
 
 def compare(
@@ -103,28 +54,32 @@ def compare(
     *,
     cv: int,
     seed: int,
+    metrics: Sequence[str] = ("log_loss",),
+    n_resamples: int = 999,
     progress: Callable[[str, int, int], None] = lambda title, done, total: None,
-) -> list[Candidate]:
-    """Every calibrator and the uncalibrated predictions, the least log loss first.
+) -> CalibratorComparison:
+    """All calibrators that suit the data, and the uncalibrated predictions, on the same folds."""
+    candidates = methods(len(data.labels), scale)
+    if scale == "logit" and data.binary and data.values.ndim == 2:
+        del candidates["platt"]  # it could not be applied to two columns
+    return compare_calibrators(
+        data.values,
+        data.y,
+        list(candidates.items()),
+        input=scale,
+        cv=cv,
+        metrics=metrics,
+        n_resamples=n_resamples,
+        random_state=seed,
+        progress=lambda done, total: progress("compare", done, total),
+        **data.options,
+    )
 
-    A calibrator that cannot be fitted comes last, with the reason.
-    """
-    candidates = [Candidate(UNCALIBRATED, log_loss(data, data.prob), None)]
-    known = methods(len(data.labels), scale)
-    for done, (method, calibrator) in enumerate(known.items()):
-        progress(method, done, len(known))
-        validated = CrossValidated(calibrator, cv=cv, random_state=seed)
-        values = food(calibrator, data.values, scale)
-        try:
-            fitted, notes = _noting(partial(validated.fit, values, data.y, **data.options))
-        except ValueError as error:
-            candidates.append(Candidate(method, None, None, (str(error),)))
-            continue
-        loss = log_loss(data, fitted.oof_predictions_)
-        candidates.append(Candidate(method, loss, fitted.calibrator_, notes))
-    if all(candidate.log_loss is None for candidate in candidates[1:]):
-        raise UserError(f"no calibrator can be compared by {cv} folds: {candidates[1].notes[0]}")
-    return sorted(candidates, key=lambda c: np.inf if c.log_loss is None else c.log_loss)
+
+def recommended(found: CalibratorComparison) -> Fit:
+    """What the comparison recommends, if that is a calibrator."""
+    name = found.recommended
+    return found.calibrators.get(name), found.notes.get(name, ())
 
 
 def log_loss(data: Data, prob: NDArray[Any]) -> float:
@@ -141,11 +96,3 @@ def log_loss(data: Data, prob: NDArray[Any]) -> float:
             sample_weight=data.weight,
         )
     )
-
-
-def _noting(fit: Callable[[], Any]) -> tuple[Any, tuple[str, ...]]:
-    """The result of a fit and what it warned about, once each."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        fitted = fit()
-    return fitted, tuple(dict.fromkeys(str(warning.message) for warning in caught))

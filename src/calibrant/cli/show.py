@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -14,7 +14,8 @@ from rich.table import Table
 
 from calibrant import CalibrationTest, ReliabilityTable
 from calibrant.cli.evaluation import Evaluation
-from calibrant.cli.selection import UNCALIBRATED, Candidate
+from calibrant.selection import CalibratorComparison
+from calibrant.selection.showing import details
 
 
 class _Console(Console):
@@ -126,24 +127,12 @@ def before_and_after(before: Evaluation, after: Evaluation) -> None:
     out.print(table)
 
 
-def ranking(candidates: list[Candidate], cv: int) -> None:
-    """The calibrators, the best first, with the uncalibrated predictions among them."""
-    base = next(c.log_loss for c in candidates if c.method == UNCALIBRATED)
-    table = bare_table()
-    table.add_column("method")
-    table.add_column(f"log loss, {cv} folds", justify="right")
-    table.add_column("against uncalibrated", justify="right")
-    for candidate in candidates:
-        if candidate.log_loss is None or base is None:
-            table.add_row(candidate.method, "failed", "")
-        elif candidate.method == UNCALIBRATED:
-            table.add_row(candidate.method, f"{candidate.log_loss:.5f}", "")
-        else:
-            change = candidate.log_loss - base
-            table.add_row(candidate.method, f"{candidate.log_loss:.5f}", f"{change:+.5f}")
-    out.print(table)
-    for candidate in candidates:
-        notes(candidate)
+def comparison(found: CalibratorComparison) -> None:
+    """What is recommended, and a table for each metric."""
+    heading(found.interpretation)
+    for line in details(found):
+        out.print(line, soft_wrap=True)
+    out.print()
 
 
 @contextmanager
@@ -156,9 +145,9 @@ def warnings_as_notes() -> Iterator[None]:
         err.print(f"Note: {message}", style="yellow")
 
 
-def notes(candidate: Candidate) -> None:
-    for note in candidate.notes:
-        out.print(f"{candidate.method}: {note}", style="yellow")
+def notes(name: str, notes: Sequence[str]) -> None:
+    for note in notes:
+        out.print(f"{name}: {note}", style="yellow")
 
 
 def bare_table() -> Table:

@@ -16,7 +16,7 @@ from calibrant.saving import saveable
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
-_MAX_CELLS = 2**16
+_MAX_CELLS = 2**21
 _CELLS_PER_KNOT = 8
 _STEEPEST = 1e300  # an infinite slope times a distance of zero would be nan
 

@@ -59,12 +59,17 @@ def as_text(found: CalibratorComparison) -> str:
         f"CalibratorComparison: {found.n} rows, {found.n_folds} folds, {level} of "
         f"{found.n_resamples} resamples. {found.interpretation}"
     )
-    lines = _wrapped(heading)
+    return "\n".join([*_wrapped(heading), *details(found)])
+
+
+def details(found: CalibratorComparison) -> list[str]:
+    """The lines of a block for each metric, and of what failed."""
+    lines = []
     for metric in found.metrics:
         lines += ["", *_block(found, metric)]
     for name, reason in found.failures.items():
         lines += _wrapped(f"{name} failed: {reason}")
-    return "\n".join(lines)
+    return lines
 
 
 def _wrapped(text: str) -> list[str]:
