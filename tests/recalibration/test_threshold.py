@@ -182,6 +182,12 @@ def test_progress_counts_layers(sample):
     assert calls == [(1, 3), (2, 3), (3, 3)]
 
 
+def test_progress_does_not_hinder_saving(sample, tmp_path):
+    fitted = fit(*sample, max_iter=1, progress=print)
+    fitted.save(tmp_path / "map.json")
+    assert calibrant.load(tmp_path / "map.json").progress is None
+
+
 def test_warns_when_not_converged(sample):
     with pytest.warns(ConvergenceWarning, match=r"after 2 layers .* above tol=0: raise max_iter"):
         fitted = ThresholdRecalibration(tol=0.0, max_iter=2).fit(*sample)

@@ -120,8 +120,10 @@ class Recalibration(BaseEstimator):
 
     def to_dict(self) -> dict[str, Any]:
         """Parameters, and the fitted attributes if there are any, as JSON-able values."""
+        # Whom progress was told is no part of what was learned.
+        params = {**self.get_params(deep=False), "progress": None}
         content: dict[str, Any] = {
-            "params": {k: encode(v, k) for k, v in self.get_params(deep=False).items()}
+            "params": {k: encode(params[k], k) for k in self._get_param_names()}
         }
         if self.__sklearn_is_fitted__():
             content["fitted"] = {k: encode(getattr(self, k), k) for k in self._state}

@@ -241,8 +241,8 @@ class ThresholdRecalibration(Recalibration):
         if np.isnan(self.max_tce_):
             warnings.warn(
                 "no threshold and level divides the rows into two groups of at least "
-                f"{grid.min_group_size:g}: the forecasts stay as they are. Lower min_group_size, "
-                "or use AverageRecalibration.",
+                f"{grid.min_group_size:g}, so no layer was fitted: lower min_group_size, or use "
+                "AverageRecalibration.",
                 UserWarning,
                 stacklevel=4,
             )
