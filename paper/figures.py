@@ -16,7 +16,7 @@ from .methods import AVERAGE, DISTRIBUTION, NONE, THRESHOLD
 from .summaries import along
 
 # SUPPORT2 in place of MIMIC-III, which needs credentials.
-SETS = {"los_support2": "SUPPORT2 length of stay", "protein": "UCI Protein"}
+SETS = {"los_support2": "SUPPORT2 stays", "protein": "UCI Protein"}
 
 
 class Line(NamedTuple):
@@ -119,9 +119,12 @@ def figures(results: pl.DataFrame) -> dict[str, Any]:
 
 def _legend(figure: Any, *panels: Any) -> None:
     """One legend under the panels."""
-    lines = [axes.get_legend_handles_labels() for axes in panels]
-    handles, labels = (sum(parts, []) for parts in zip(*lines, strict=True))
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(handles))
+    named = {
+        label: handle
+        for axes in panels
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(named.values(), named.keys(), loc="outside lower center", ncols=len(named))
 
 
 def _of(means: pl.DataFrame, name: str, family: str, method: str) -> pl.DataFrame:

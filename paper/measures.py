@@ -47,9 +47,7 @@ LEVELS = np.linspace(0.05, 0.95, 50)
 _HIGHEST_THRESHOLD = 10.0
 _N_THRESHOLDS = 50
 _N_CELLS = 5  # per parameter
-# The decision maker of Figure 1: the mean outcome of the training rows, equal costs.
-_MAKER_THRESHOLD = 0.0
-_MAKER_COST = 5.0
+_MAKER_COST = 5.0  # of either error, for the decision maker of Figure 1
 
 
 class Value(NamedTuple):
@@ -107,14 +105,18 @@ def of_forecast(forecast: Forecast, y: Floats) -> Iterator[Value]:
 
 
 def losses_of_rules(forecast: Forecast, y: Floats) -> tuple[Floats, Floats]:
-    """Predicted and true loss of the rules F(y0) >= level, for the decision maker of Figure 1."""
-    probability = np.asarray(forecast.cdf(_MAKER_THRESHOLD))
+    """Predicted and true loss of the rules F(y0) >= level, for the decision maker of Figure 1.
+
+    Both errors cost the same, and y0 is the median outcome.
+    """
+    threshold = np.median(y)
+    probability = np.asarray(forecast.cdf(threshold))
     acts = probability >= LEVELS[:, None]
 
     def loss(below: Any) -> Floats:
         return np.asarray(_MAKER_COST * np.where(acts, 1.0 - below, below).mean(axis=1))
 
-    return loss(probability), loss(y < _MAKER_THRESHOLD)
+    return loss(probability), loss(y < threshold)
 
 
 def of_recalibration(recalibration: Any, fitting: Sample, transformed: Any) -> dict[str, float]:

@@ -23,7 +23,7 @@ def sample():
 
 def test_rules_of_one_maker(sample):
     predicted, realised = measures.losses_of_rules(*sample)
-    loss = ThresholdLoss.from_cost_ratio(0.0, 0.5, strict=True)
+    loss = ThresholdLoss.from_cost_ratio(float(np.median(sample.y)), 0.5, strict=True)
     for number in (0, 17, 49):
         level = measures.LEVELS[number]
         assert predicted[number] == pytest.approx(
