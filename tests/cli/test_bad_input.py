@@ -376,7 +376,7 @@ def test_one_row(calibrant, tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text("y,p\n1,0.5\n")
     assert calibrant(*EVALUATE[:-2]).code == 0
     fit = ("fit", "data.csv", "--label", "y", "--prob", "p", "--output", "c.json")
-    assert_refused(calibrant(*fit), "no calibrator can be compared by 5 folds")
+    assert_refused(calibrant(*fit), "no calibrator can be compared on these folds")
     assert_refused(calibrant("test", "data.csv", "--label", "y", "--prob", "p"), "")
 
 

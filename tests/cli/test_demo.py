@@ -33,7 +33,7 @@ def test_demo(calibrant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     second = [command[2] for command in commands if command[1] == "forecast"]
     assert second == ["evaluate", "recalibrate", "evaluate", "decide", "decide"]
     again = calibrant(*commands[1][1:], "--force", "--json")
-    assert again.json["best"] in run.stdout
+    assert again.json["method"] in run.stdout
     for command in commands[8:]:
         repeated = calibrant(*command[1:], *(["--force"] if "--output" in command else []))
         assert repeated.code == 0

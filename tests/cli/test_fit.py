@@ -10,7 +10,8 @@ import pytest
 from sklearn.metrics import log_loss
 
 import calibrant as cb
-from calibrant import BetaCalibration, CrossValidated, PlattScaling, TemperatureScaling
+from calibrant import BetaCalibration, CrossValidated, TemperatureScaling
+from calibrant.selection import compare_calibrators
 
 BINARY = ("fit", "binary.csv", "--label", "y", "--prob", "p", "--output", "c.json")
 ANIMALS = ("fit", "animals.csv", "--label", "animal", "--output", "c.json")
@@ -19,34 +20,45 @@ MORE_CLASSES = ["temperature", "vector", "dirichlet"] + [f"ovr-{m}" for m in
     ("platt", "beta", "isotonic", "histogram")]  # fmt: skip
 
 
-def test_auto_ranks_by_cross_validated_log_loss(
+def test_auto_saves_what_the_library_recommends(
     calibrant, binary: pl.DataFrame, tmp_path: Path
 ) -> None:
     y, p = binary["y"].to_numpy(), binary["p"].to_numpy()
     run = calibrant(*BINARY, "--json", "--seed", "3", "--cv", "4")
     assert (run.code, run.stderr) == (0, "")
-    assert list(run.json) == ["file", "best", "output", "candidates"]
-    losses = {c["method"]: c["log_loss"] for c in run.json["candidates"]}
+    assert list(run.json) == ["file", "method", "output", "notes", "comparison"]
+    found = compare_calibrators(p, y, cv=4, metrics=["log_loss"], random_state=3)
+    assert run.json["comparison"] == found.to_dict()
+    losses = {
+        name: s["log_loss"]["estimate"] for name, s in run.json["comparison"]["scores"].items()
+    }
     assert set(losses) == {"uncalibrated", *TWO_CLASSES}
     assert list(losses.values()) == sorted(losses.values())
     assert losses["uncalibrated"] == pytest.approx(log_loss(y, p))
     beta = CrossValidated(BetaCalibration(), cv=4, random_state=3).fit(p, y)
     assert losses["beta"] == pytest.approx(log_loss(y, beta.oof_predictions_))
-    assert run.json["best"] == next(iter(losses))
+    assert run.json["method"] == found.recommended
     saved = cb.load(tmp_path / "c.json")
     assert saved.classes_.tolist() == [0, 1]
-    best = {"beta": BetaCalibration(), "temperature": TemperatureScaling(input="probability")}
-    expected = best.get(run.json["best"], PlattScaling()).fit(p, y)
-    np.testing.assert_array_equal(saved.predict_proba(p), expected.predict_proba(p))
+    np.testing.assert_array_equal(
+        saved.predict_proba(p), found.calibrators[found.recommended].predict_proba(p)
+    )
 
 
 def test_what_a_person_sees(calibrant, binary: pl.DataFrame) -> None:
     run = calibrant(*BINARY)
     assert (run.code, run.stderr) == (0, "")
     lines = [line.split() for line in run.stdout.splitlines()]
-    ranked = [words[0] for words in lines if words and words[0] in ["uncalibrated", *TWO_CLASSES]]
-    assert sorted(ranked) == sorted(["uncalibrated", *TWO_CLASSES])
-    assert run.text.endswith(f"Saved {ranked[0]} to c.json.")
+    candidates = {*TWO_CLASSES, "uncalibrated"}
+    names = [
+        words[0]
+        for words in lines
+        if words and words[0].rstrip("*") in candidates and words[1][0].isdigit()
+    ]
+    assert sorted(name.rstrip("*") for name in names) == sorted(["uncalibrated", *TWO_CLASSES])
+    (chosen,) = [name.rstrip("*") for name in names if name.endswith("*")]
+    assert f"{chosen} is better than no calibration: it lowers the log loss by" in run.text
+    assert run.text.endswith(f"Saved {chosen} to c.json.")
 
 
 @pytest.mark.parametrize("method", TWO_CLASSES)
@@ -100,10 +112,11 @@ def test_nothing_is_saved_if_nothing_is_better(calibrant, tmp_path: Path) -> Non
     fit = ("fit", "exact.csv", "--label", "y", "--prob", "p", "--output", "c.json")
     run = calibrant(*fit)
     assert (run.code, run.stderr) == (0, "")
-    assert "No calibrator beats the uncalibrated predictions: nothing was saved" in run.text
+    assert "No calibrator has a lower log loss than the predictions as they are" in run.text
+    assert "Nothing was saved." in run.text
     run = calibrant(*fit, "--json")
-    assert (run.json["best"], run.json["output"]) == (None, None)
-    assert run.json["candidates"][0]["method"] == "uncalibrated"
+    assert (run.json["method"], run.json["output"]) == (None, None)
+    assert run.json["comparison"]["recommended"] == "uncalibrated"
     assert not (tmp_path / "c.json").exists()
 
 
@@ -115,9 +128,7 @@ def test_a_method_that_fails_is_listed_with_its_reason(
 
     monkeypatch.setattr(BetaCalibration, "_fit", fail)
     run = calibrant(*BINARY, "--json")
-    last = run.json["candidates"][-1]
-    assert (last["method"], last["log_loss"]) == ("beta", None)
-    assert "beta has its reasons" in last["notes"][0]
+    assert "beta has its reasons" in run.json["comparison"]["failures"]["beta"]
     run = calibrant(*BINARY, "--force")
     assert run.code == 0
     assert "beta failed" in run.text
@@ -129,7 +140,7 @@ def test_fewer_rows_of_a_class_than_folds(calibrant, tmp_path: Path) -> None:
     few = ("fit", "few.csv", "--label", "y", "--prob", "p", "--output", "c.json")
     run = calibrant(*few)
     assert run.code == 2
-    assert "no calibrator can be compared by 5 folds: class 1 has 3 rows" in run.stderr
+    assert "no calibrator can be compared on these folds: class 1 has 3 rows" in run.stderr
     assert not (tmp_path / "c.json").exists()
     assert calibrant(*few, "--cv", "3").code == 0
 
@@ -140,3 +151,26 @@ def test_force(calibrant, binary: pl.DataFrame, tmp_path: Path) -> None:
     assert (tmp_path / "c.json").read_text() == "mine"
     assert calibrant(*BINARY, "--force").code == 0
     assert cb.load(tmp_path / "c.json").n_features_in_ == 1
+
+
+def test_notes_of_what_is_saved(calibrant, tmp_path: Path) -> None:
+    rows = [(k % 2, 0.6 if k % 2 else 0.4) for k in range(40)]  # always right
+    pl.DataFrame(rows, schema=["y", "p"], orient="row").write_csv(tmp_path / "right.csv")
+    fit = ("fit", "right.csv", "--label", "y", "--prob", "p", "--output", "c.json")
+    run = calibrant(*fit, "--method", "temperature", "--json")
+    assert "temperature is at its lower bound" in run.json["notes"][0]
+    assert (run.json["method"], run.json["comparison"]) == ("temperature", None)
+    assert "temperature: the temperature is at its lower bound" in calibrant(*fit, "--force").text
+
+
+def test_two_columns_of_logits(calibrant, binary: pl.DataFrame, tmp_path: Path) -> None:
+    """What was chosen can be applied to the same columns."""
+    binary.with_columns(z0=pl.col("z") * -0.5, z1=pl.col("z") * 0.5).write_csv(tmp_path / "two.csv")
+    columns = ("--prob", "z0", "--prob", "z1", "--input", "logit")
+    run = calibrant("fit", "two.csv", "--label", "y", *columns, "--output", "c.json", "--json")
+    assert run.code == 0
+    assert "platt" not in run.json["comparison"]["scores"]
+    run = calibrant("apply", "c.json", "two.csv", *columns, "--output", "new.csv")
+    assert run.code == 0
+    new = pl.read_csv(tmp_path / "new.csv")
+    np.testing.assert_allclose(new["calibrated_z0"] + new["calibrated_z1"], 1)

@@ -1,0 +1,162 @@
+"""The commands that choose and fit calibrators."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from calibrant.cli.errors import UserError, as_user_error
+from calibrant.cli.options import (
+    File,
+    Force,
+    Input,
+    Json,
+    Label,
+    PosLabel,
+    Prefix,
+    Prob,
+    Seed,
+    Weight,
+    print_json,
+    read,
+)
+
+Method = Literal[
+    "auto", "platt", "temperature", "beta", "isotonic", "histogram", "vector", "dirichlet",
+    "ovr-platt", "ovr-beta", "ovr-isotonic", "ovr-histogram",
+]  # fmt: skip
+
+
+def fit(
+    file: File,
+    label: Label,
+    prob: Prob,
+    output: Annotated[
+        Path, typer.Option(help="Where to save the calibrator (JSON).", show_default=False)
+    ],
+    prob_prefix: Prefix = None,
+    weight: Weight = None,
+    pos_label: PosLabel = None,
+    scale: Input = "probability",
+    method: Annotated[
+        Method,
+        typer.Option(
+            metavar="METHOD",
+            help="auto chooses by cross-validation. Two classes: platt, temperature, beta, "
+            "isotonic, histogram. More: temperature, vector, dirichlet, ovr-platt, ovr-beta, "
+            "ovr-isotonic, ovr-histogram (one class against the rest).",
+        ),
+    ] = "auto",
+    cv: Annotated[int, typer.Option(min=2, help="Folds that auto compares on.")] = 5,
+    seed: Seed = 0,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Fit a calibrator and save it.
+
+    With --method auto, all calibrators that suit the data are compared by cross-validated log
+    loss, the uncalibrated predictions among them. The simplest within one standard error of the
+    best is fitted and saved; nothing, if these are the uncalibrated predictions.
+
+    Example: calibrant fit scored.csv --label bought --prob p_buy --output buy.json
+    """
+    from calibrant.cli import files, selection, show
+    from calibrant.saving import save
+
+    if files.has_format(output, *files.FORMATS):
+        raise UserError(f"the calibrator is saved as JSON: {output} should end with .json.")
+    files.check_output(output, sources=[file], overwrite=force)
+    with as_user_error():
+        data = read(file, label, prob, prob_prefix, weight, pos_label, scale)
+        if method == "auto":
+            with show.progress() as progress:
+                found = selection.compare(data, scale, cv=cv, seed=seed, progress=progress)
+            fitted, notes = selection.recommended(found)
+            chosen = found.recommended
+        else:
+            known = selection.methods(len(data.labels), scale)
+            if method not in known:
+                raise UserError(
+                    f"--method {method} does not fit {len(data.labels)} classes: choose "
+                    f"among auto, {', '.join(known)}."
+                )
+            found = None
+            fitted, notes = selection.fit_method(method, data, scale)
+            chosen = method
+        if fitted is not None:
+            save(fitted, output, overwrite=force, input=scale)
+    if as_json:
+        print_json(
+            {
+                "file": str(file),
+                "method": None if fitted is None else chosen,
+                "output": None if fitted is None else str(output),
+                "notes": list(notes),
+                "comparison": None if found is None else found.to_dict(),
+            }
+        )
+        return
+    show.out.print(f"{file}: {len(data.y):,} rows; {data.mapping()}")
+    if found is not None:
+        show.comparison(found)
+    show.notes(chosen, notes)
+    if fitted is None:
+        show.out.print("Nothing was saved. Name a --method to save it all the same.", style="bold")
+    else:
+        show.out.print(f"Saved {chosen} to {output}.", style="bold")
+
+
+def compare(
+    file: File,
+    label: Label,
+    prob: Prob,
+    prob_prefix: Prefix = None,
+    weight: Weight = None,
+    pos_label: PosLabel = None,
+    scale: Input = "probability",
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="METRIC",
+            help="Once for each metric; the first one decides. log_loss, brier, ece, mce, ace, "
+            "mmce, skce; by default the first three.",
+            show_default=False,
+        ),
+    ] = None,
+    cv: Annotated[int, typer.Option(min=2, help="Folds to compare on.")] = 5,
+    resamples: Annotated[
+        int, typer.Option(min=1, max=1_000_000, help="Resamples for intervals.")
+    ] = 999,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Compare calibrators with each other and with the uncalibrated predictions.
+
+    Every row is predicted by calibrators that were not fitted on it. A calibrator is called better
+    only if the 95 % interval of the difference excludes zero.
+
+    Example: calibrant compare scored.csv --label bought --prob p_buy --metric brier
+    """
+    from calibrant.cli import selection, show
+
+    with as_user_error():
+        data = read(file, label, prob, prob_prefix, weight, pos_label, scale)
+        with show.progress() as progress:
+            found = selection.compare(
+                data,
+                scale,
+                cv=cv,
+                seed=seed,
+                metrics=metric or ("log_loss", "brier", "ece"),
+                n_resamples=resamples,
+                progress=progress,
+            )
+    if as_json:
+        print_json({"file": str(file), "columns": list(data.columns), **found.to_dict()})
+        return
+    show.out.print(f"{file}: {len(data.y):,} rows; {data.mapping()}")
+    show.comparison(found)
+    for name, notes in found.notes.items():
+        show.notes(name, notes)
