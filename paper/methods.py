@@ -21,6 +21,8 @@ Make = Callable[[], Any]
 NONE = "none"
 AVERAGE = "average"
 DISTRIBUTION = "distribution"
+RAISED = "distribution, k / (m + 1)"
+LARGE_CELLS = "distribution, large cells"
 FEW_LAYERS = "threshold, 10 layers"
 MANY_LAYERS = "threshold, 40 layers"
 THRESHOLD = "threshold, early stopping"
@@ -82,10 +84,8 @@ METHODS: dict[str, Make | None] = {
     NONE: None,
     AVERAGE: AverageRecalibration,
     DISTRIBUTION: AuthorsDistribution,
-    "distribution, k / (m + 1)": lambda: DistributionRecalibration(
-        spread="variance", fallback="unchanged"
-    ),
-    "distribution, 50 rows a cell": LargeCells,
+    RAISED: lambda: DistributionRecalibration(spread="variance", fallback="unchanged"),
+    LARGE_CELLS: lambda: LargeCells(n_bins=5),
     FEW_LAYERS: lambda: ThresholdRecalibration(tol=0.0, max_iter=10),
     MANY_LAYERS: lambda: ThresholdRecalibration(tol=0.0, max_iter=40),
     THRESHOLD: lambda: ThresholdRecalibration(

@@ -9,7 +9,16 @@ from pathlib import Path
 import polars as pl
 
 from . import measures
-from .methods import AVERAGE, DISTRIBUTION, FEW_LAYERS, MANY_LAYERS, NONE, THRESHOLD
+from .methods import (
+    AVERAGE,
+    DISTRIBUTION,
+    FEW_LAYERS,
+    LARGE_CELLS,
+    MANY_LAYERS,
+    NONE,
+    RAISED,
+    THRESHOLD,
+)
 from .sets import FAMILIES
 from .summaries import Mean, Summary, along
 
@@ -31,13 +40,13 @@ MEASURES = (
 CLAIMS = (
     (AVERAGE, NONE, (measures.GAP, measures.LOSS, measures.CRPS)),
     (DISTRIBUTION, NONE, (measures.GAP, measures.LOSS, measures.CRPS)),
-    ("distribution, k / (m + 1)", DISTRIBUTION, (measures.GAP, measures.LOSS)),
-    ("distribution, k / (m + 1)", NONE, (measures.GAP, measures.LOSS)),
-    ("distribution, 50 rows a cell", NONE, (measures.GAP, measures.LOSS)),
+    (RAISED, DISTRIBUTION, (measures.GAP, measures.LOSS)),
+    (RAISED, NONE, (measures.GAP, measures.LOSS)),
+    (LARGE_CELLS, NONE, (measures.GAP, measures.LOSS)),
     (THRESHOLD, NONE, (measures.GAP, measures.LOSS, measures.CRPS)),
     (THRESHOLD, AVERAGE, (measures.GAP, measures.LOSS)),
     (THRESHOLD, DISTRIBUTION, (measures.GAP, measures.LOSS)),
-    (THRESHOLD, "distribution, 50 rows a cell", (measures.GAP, measures.LOSS)),
+    (THRESHOLD, LARGE_CELLS, (measures.GAP, measures.LOSS)),
     (MANY_LAYERS, FEW_LAYERS, (measures.GAP, measures.LOSS)),
 )
 

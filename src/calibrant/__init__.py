@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         TemperatureScaling,
         VectorScaling,
     )
+    from calibrant.classifier import CalibratedClassifier
     from calibrant.decisions import (
         DecisionReport,
         DecisionTable,
@@ -61,14 +62,18 @@ if TYPE_CHECKING:
         ThresholdRecalibration,
     )
     from calibrant.saving import load
+    from calibrant.selection import AutoCalibration, CalibratorComparison, compare_calibrators
     from calibrant.transforms import inv_logit, logit
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AutoCalibration",
     "AverageRecalibration",
     "BetaCalibration",
+    "CalibratedClassifier",
     "CalibrationTest",
+    "CalibratorComparison",
     "CalibratorDisplay",
     "ConfidenceInterval",
     "CoverageTable",
@@ -96,6 +101,7 @@ __all__ = [
     "average_calibration_error",
     "bayes_decision",
     "calibration_test",
+    "compare_calibrators",
     "confidence_interval",
     "crps",
     "decision_loss",
@@ -130,6 +136,7 @@ _HOMES = {
     "inference": (
         "CalibrationTest", "ConfidenceInterval", "calibration_test", "confidence_interval",
     ),
+    "classifier": ("CalibratedClassifier",),
     "decisions": (
         "DecisionReport", "DecisionTable", "ThresholdLoss", "bayes_decision", "decision_loss",
         "decision_report", "decision_table", "predicted_loss", "reliability_gap",
@@ -145,6 +152,7 @@ _HOMES = {
         "AverageRecalibration", "DistributionRecalibration", "ThresholdRecalibration",
     ),
     "saving": ("load",),
+    "selection": ("AutoCalibration", "CalibratorComparison", "compare_calibrators"),
     "transforms": ("inv_logit", "logit"),
 }  # fmt: skip
 

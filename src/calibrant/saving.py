@@ -28,7 +28,7 @@ S = TypeVar("S", bound=type[Saveable])
 
 _types: dict[str, type[Saveable]] = {}
 
-_HOMES = ("calibrators", "metrics", "recalibration", "decisions")
+_HOMES = ("calibrators", "metrics", "recalibration", "decisions", "selection")
 
 
 def saveable(cls: S) -> S:
