@@ -327,6 +327,30 @@ def test_a_deeply_nested_file(tmp_path):
         calibrant.load(path)
 
 
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("kind",), "ternary", "kind must be"),
+        (("strategy",), 3, "strategy must be"),
+        (("classes",), [1, 1], "classes must be"),
+        (("count",), [1, -1], "count must be"),
+        (("count",), [[1], [1]], "count must be"),
+        (("edges",), [[0.0, 0.5, 1.0], [0.0, 0.5, 1.0]], "columns of a table with 4 bins|2 panels"),
+        (("edges", 0, 0), 0.1, "must go from 0 to 1"),
+        (("edges", 0, 1), 2.0, r"edges\[0\] must be"),
+        (("sum_true", 0), [99.0], r"sum_true\[0\] is 99.0"),
+        (("sum_prob", 1), [-1.0], r"sum_prob\[1\] is -1.0"),
+    ],
+)
+def test_tables_whose_parts_do_not_fit_are_refused(path, value, message, tmp_path):
+    file = tmp_path / "table.json"
+    reliability_table(Y, P, n_bins=2).save(file)
+    saved = json.loads(file.read_text())
+    file.write_text(json.dumps(edited(saved, ("content", *path), value)))
+    with pytest.raises(ValueError, match=message):
+        calibrant.load(file)
+
+
 @pytest.mark.parametrize("wrong", [None, "x", [], 3, -1, {"a": 1}, [None], [["x"]]])
 def test_tables_of_wrong_types_are_refused(wrong, tmp_path):
     path = tmp_path / "table.json"

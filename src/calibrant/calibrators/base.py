@@ -14,8 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from calibrant import inputs
-from calibrant.calibrators.entries import LABELS, Entries, Entry, check, count, plain
-from calibrant.calibrators.state import decode_members, encode, member
+from calibrant.encoding import decode_members, encode, member
+from calibrant.entries import LABELS, Entries, Entry, check, count, plain
 from calibrant.inputs import FloatArray
 from calibrant.saving import save
 

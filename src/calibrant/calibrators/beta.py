@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.calibrators.base import BinaryCalibrator, warn_not_converged
-from calibrant.calibrators.entries import (
+from calibrant.calibrators.logistic_fit import LogisticFit, fit_logistic
+from calibrant.entries import (
     COUNT,
     FLAG,
     NUMBER,
@@ -20,7 +21,6 @@ from calibrant.calibrators.entries import (
     one_of,
     plain,
 )
-from calibrant.calibrators.logistic_fit import LogisticFit, fit_logistic
 from calibrant.inputs import FloatArray
 from calibrant.kernels.logistic import blocks, expit_in_place
 from calibrant.saving import saveable

@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from calibrant import inputs
 from calibrant.calibrators.base import Calibrator, check_clone
-from calibrant.calibrators.entries import Entries, is_whole, optional, plain
 from calibrant.containers import to_numpy
+from calibrant.entries import Entries, is_whole, optional, plain
 from calibrant.inputs import FloatArray
 from calibrant.saving import saveable
 

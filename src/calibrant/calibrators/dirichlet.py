@@ -8,17 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.calibrators.base import warn_not_converged
-from calibrant.calibrators.entries import (
-    COUNT,
-    FLAG,
-    NUMBER,
-    Entries,
-    array,
-    is_number,
-    number,
-    optional,
-    plain,
-)
 from calibrant.calibrators.multiclass import MulticlassCalibrator
 from calibrant.calibrators.softmax_newton import (
     ConjugateGradients,
@@ -32,6 +21,17 @@ from calibrant.calibrators.softmax_regression import (
     SharedFeatures,
     SoftmaxObjective,
     row_blocks,
+)
+from calibrant.entries import (
+    COUNT,
+    FLAG,
+    NUMBER,
+    Entries,
+    array,
+    is_number,
+    number,
+    optional,
+    plain,
 )
 from calibrant.inputs import FloatArray
 from calibrant.saving import saveable

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from calibrant.binning import STRATEGIES, bin_edges, bin_index
 from calibrant.calibrators.base import BinaryCalibrator
-from calibrant.calibrators.entries import SHARE, Entries, array, count, one_of
+from calibrant.entries import SHARE, Entries, array, count, one_of
 from calibrant.inputs import FloatArray
 from calibrant.kernels.bins import bin_grid, values_of_bins
 from calibrant.saving import saveable

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.calibrators.base import BinaryCalibrator
-from calibrant.calibrators.entries import Entries, array
+from calibrant.entries import Entries, array
 from calibrant.inputs import FloatArray
 from calibrant.saving import saveable
 

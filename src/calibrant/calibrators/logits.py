@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.calibrators.base import Scale
-from calibrant.calibrators.entries import check, one_of
+from calibrant.entries import check, one_of
 from calibrant.inputs import ROW_SUM_TOLERANCE, FloatArray
 from calibrant.transforms import logit
 

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 
 from calibrant.calibrators.base import Calibrator
-from calibrant.calibrators.entries import count
+from calibrant.entries import count
 from calibrant.inputs import FloatArray
 
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from calibrant.calibrators.base import BinaryCalibrator, Calibrator, Scale, check_clone
-from calibrant.calibrators.entries import Entries, plain
 from calibrant.calibrators.multiclass import MulticlassCalibrator
 from calibrant.calibrators.temperature import TemperatureScaling
+from calibrant.entries import Entries, plain
 from calibrant.inputs import FloatArray
 from calibrant.saving import saveable
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.calibrators.base import BinaryCalibrator, Scale, warn_not_converged
-from calibrant.calibrators.entries import COUNT, FLAG, NUMBER, SHARE, Entries
 from calibrant.calibrators.logistic_fit import class_totals, fit_logistic
+from calibrant.entries import COUNT, FLAG, NUMBER, SHARE, Entries
 from calibrant.inputs import FloatArray
 from calibrant.kernels.logistic import expit_in_place
 from calibrant.saving import saveable

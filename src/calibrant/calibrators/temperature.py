@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.calibrators.base import Calibrator, Scale, warn_not_converged
-from calibrant.calibrators.entries import COUNT, FLAG, NUMBER, Entries, number
 from calibrant.calibrators.logistic_fit import LARGE, TENTH, mean_derivatives, relative_weights
 from calibrant.calibrators.logits import INPUT, read_logits
 from calibrant.calibrators.newton import Floats, Optimum, minimise
+from calibrant.entries import COUNT, FLAG, NUMBER, Entries, number
 from calibrant.inputs import FloatArray
 from calibrant.kernels.logistic import (
     expit_in_place,

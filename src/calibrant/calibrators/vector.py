@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.calibrators.base import Scale, warn_not_converged
-from calibrant.calibrators.entries import COUNT, FLAG, NUMBER, Entries, array
 from calibrant.calibrators.logits import INPUT, input_scale, read_logits
 from calibrant.calibrators.multiclass import MulticlassCalibrator
 from calibrant.calibrators.softmax_newton import exact_direction, minimise
 from calibrant.calibrators.softmax_regression import OwnFeatures, SoftmaxObjective, row_blocks
+from calibrant.entries import COUNT, FLAG, NUMBER, Entries, array
 from calibrant.inputs import FloatArray
 from calibrant.saving import saveable
 from calibrant.transforms import softmax

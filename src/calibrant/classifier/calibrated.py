@@ -29,10 +29,10 @@ from sklearn.utils.validation import (
 from calibrant import inputs
 from calibrant.calibrators import OneVsRest, PlattScaling
 from calibrant.calibrators.base import BinaryCalibrator, Calibrator
-from calibrant.calibrators.entries import check, one_of
 from calibrant.classifier.folds import Split, check_partition, fit_folds
 from calibrant.classifier.pairs import CalibratedPair, fit_pair
 from calibrant.classifier.scores import Codes, Method, Scores, response_method
+from calibrant.entries import check, one_of
 
 _METHODS = one_of("auto", "decision_function", "predict_proba")
 

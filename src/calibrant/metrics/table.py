@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant import frames, saving
 from calibrant.metrics import showing
+from calibrant.metrics.checking import check_table
 from calibrant.metrics.exact import LIMIT, ExactSums, from_doubles, to_double, to_doubles
 
 FloatVector = NDArray[np.float64]
@@ -265,7 +266,7 @@ class ReliabilityTable:
     def from_dict(cls, content: dict[str, Any]) -> Self:
         """The table that `to_dict` described."""
         sums = (content[name] for name in ("sum_weight", "sum_prob", "sum_true"))
-        return cls(
+        table = cls(
             kind=content["kind"],
             strategy=content["strategy"],
             classes=np.array(content["classes"]),
@@ -273,6 +274,8 @@ class ReliabilityTable:
             count=np.array(content["count"], dtype=np.int64),
             _sums=ExactSums(*(tuple(map(from_doubles, column)) for column in sums)),
         )
+        check_table(table)
+        return table
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the table to a JSON file that `calibrant.load` reads.

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calibrant.calibrators.entries import Entries
+from calibrant.entries import Entries
 from calibrant.forecasts.base import Floats, Forecast
 from calibrant.metrics.average import sorted_pits
 from calibrant.recalibration.base import Recalibration

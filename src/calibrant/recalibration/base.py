@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from calibrant.calibrators.entries import Entries, Sizes, check, one_of
-from calibrant.calibrators.state import decode_members, encode, member
+from calibrant.encoding import decode_members, encode, member
+from calibrant.entries import Entries, Sizes, check, one_of
 from calibrant.forecasts.adapters import as_forecast
 from calibrant.forecasts.base import Floats, Forecast, as_outcomes
 from calibrant.inputs import as_weights

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calibrant.calibrators.entries import Entries, array, count, one_of, plain
+from calibrant.entries import Entries, array, count, one_of, plain
 from calibrant.forecasts.base import Floats, Forecast
 from calibrant.metrics.average import sorted_pits
 from calibrant.metrics.cells import OUTSIDE, ParameterGrid

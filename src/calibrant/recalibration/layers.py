@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from calibrant.calibrators.entries import NUMBER, SHARE, check
-from calibrant.calibrators.state import decode_members
+from calibrant.encoding import decode_members
+from calibrant.entries import NUMBER, SHARE, check
 from calibrant.forecasts.base import Floats
 from calibrant.metrics.average import area_from_uniform
 from calibrant.parallel import Workers

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.calibrators.entries import Entry, plain
+from calibrant.entries import Entry, plain
 from calibrant.parallel import Workers
 from calibrant.saving import saveable
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, check_cv
 
 from calibrant.arguments import as_generator
-from calibrant.calibrators.entries import COUNT, FLAG, Entries, count, number, plain
+from calibrant.entries import COUNT, FLAG, Entries, count, number, plain
 from calibrant.forecasts.base import Floats, Forecast
 from calibrant.metrics.grids import as_levels, as_min_group_size, as_thresholds, cdf_at
 from calibrant.parallel import Progress, Workers

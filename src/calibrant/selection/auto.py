@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from calibrant import inputs
 from calibrant.calibrators import CrossValidated, TemperatureScaling
 from calibrant.calibrators.base import Calibrator, Scale
-from calibrant.calibrators.entries import Entries, one_of, optional, plain
 from calibrant.calibrators.logits import INPUT, input_scale
 from calibrant.containers import to_numpy
+from calibrant.entries import Entries, one_of, optional, plain
 from calibrant.saving import saveable
 from calibrant.selection.candidates import (
     UNCALIBRATED,

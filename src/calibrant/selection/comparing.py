@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from calibrant.arguments import as_generator, check_confidence_level, check_n_resamples
-from calibrant.calibrators.entries import check, is_whole
 from calibrant.calibrators.logits import INPUT
+from calibrant.entries import check, is_whole
 from calibrant.parallel import Progress
 from calibrant.selection.candidates import (
     UNCALIBRATED,

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from calibrant import inputs
 from calibrant.calibrators import CrossValidated
 from calibrant.calibrators.base import Calibrator
-from calibrant.calibrators.entries import is_whole
 from calibrant.containers import to_numpy
+from calibrant.entries import is_whole
 from calibrant.parallel import Progress
 from calibrant.selection.candidates import Input, fed, to_probabilities
 
