@@ -1,0 +1,183 @@
+"""The report on class probabilities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.arguments import check_n_resamples
+from calibrant.reporting import provenance
+from calibrant.reporting.class_findings import Findings, find
+from calibrant.reporting.document import Report, check_dependencies, render
+from calibrant.reporting.sample import Sample, as_seed, named, read_sample
+from calibrant.reporting.slices import LEVEL, MOST_GROUPS, group_labels
+
+
+def report(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    labels: Any = None,
+    pos_label: Any = None,
+    by: Any = None,
+    sample_weight: Any = None,
+    title: str | None = None,
+    date: str | None = None,
+    n_resamples: int = 999,
+    random_state: int | np.random.Generator | None = 0,
+) -> Report:
+    r"""Report on class probabilities: one HTML page to hand on, which loads nothing.
+
+    It says in one sentence whether the probabilities can be trusted, and then shows why: metrics
+    with intervals and the calibration test, reliability diagrams, calibrators compared out of fold
+    and what the recommended one changes, groups of rows, what decisions cost as predicted and in
+    truth (with sliders for the costs and the threshold), and how all of it was computed.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        What happened: labels of any kind.
+    y_prob : array-like of shape (n,), (n, 2) or (n, K)
+        Predicted probabilities: of the positive class, or of each class with rows summing to one.
+    labels, pos_label
+        As in `reliability_table`.
+    by : array-like of shape (n,), optional
+        The group of each row, such as a region: each group is measured and tested by itself.
+    sample_weight : array-like of shape (n,), optional
+        Weights. Rows of weight zero are left out. Tests, which are for unweighted rows, are too;
+        groups are tested by their mean gap, and weights are taken for those of importance.
+    title : str, optional
+        The heading.
+    date : str, optional
+        Shown as it is. Without it, the same input gives the same page, byte by byte.
+    n_resamples : int, default=999
+        Resamples for intervals and the test; more for the tests of many groups.
+    random_state : int, numpy.random.Generator or None, default=0
+        Seed of folds and resamples. The report names it.
+
+    Returns
+    -------
+    Report
+        With ``save(path)``; the page is ``.html``.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not of the described kind.
+    ImportError
+        If jinja2 or matplotlib is not installed.
+
+    See Also
+    --------
+    forecast_report : Of forecasts of a real outcome.
+
+    Notes
+    -----
+    The verdict is that of `calibrant.metrics.verdict` (of the top label, for more than two
+    classes), and calibrators are those of `compare_calibrators` by default. Each group gets the
+    bootstrap kernel test; with p-values in ascending order, Holm's
+
+    .. math:: \tilde p_{(k)} = \max_{j \le k} \min\{1, (m - j + 1) p_{(j)}\}
+
+    holds for all m groups together: with 5 % probability or less, one of the calibrated groups is
+    called miscalibrated. Cost: that of `compare_calibrators`, mostly; O(nB) for B resamples.
+
+    References
+    ----------
+    Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal
+    of Statistics, 6(2), 65-70.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant.reporting import report
+    >>> rng = np.random.default_rng(0)
+    >>> prob = rng.random(500)
+    >>> y = rng.random(500) < prob**2
+    >>> found = report(y, prob, by=np.where(prob > 0.5, "high", "low"), n_resamples=99)
+    >>> print(found.verdict)
+    Biased high: the mean prediction, 50.3%, is 16.3 percentage points above the observed
+    frequency, 34% (ECE 0.16; a perfectly calibrated forecast of this size would show about 0.044
+    by chance).
+    >>> found.html[:15]
+    '<!doctype html>'
+    """
+    check_dependencies()
+    n_resamples, seed = check_n_resamples(n_resamples), as_seed(random_state)
+    sample, there = read_sample(
+        y_true, y_prob, labels=labels, pos_label=pos_label, sample_weight=sample_weight
+    )
+    groups = group_labels(by, there)
+    groups = None if groups is None else groups[there]
+    found = find(sample, groups, n_resamples=n_resamples, seed=seed)
+    heading = "Calibration report" if title is None else str(title)
+    done = _what_was_done(found, groups, date, n_resamples, seed)
+    return Report(heading, found.verdict.text, _page(found, heading, done))
+
+
+def _page(found: Findings, title: str, done: dict[str, str]) -> str:
+    from calibrant.reporting.class_pictures import draw
+
+    return render(
+        "classes.html",
+        {
+            "title": title,
+            "found": found,
+            "pictures": draw(found),
+            "panel": found.stakes.to_dict(),
+            "done": done,
+            "versions": provenance.versions(),
+            "level": LEVEL,
+            "most_groups": MOST_GROUPS,
+            "facts": _facts(found.sample),
+            "event": _event(found.sample),
+        },
+    )
+
+
+def _facts(sample: Sample) -> str:
+    """Of what and how many."""
+    rows = f"{sample.n:,} row{'s' if sample.n != 1 else ''}"
+    if not sample.binary:
+        return f"{rows}, {len(sample.classes)} classes: {named(sample.labels)}"
+    rate = float(np.average(sample.codes, weights=sample.weight))
+    return f"{rows}; {_event(sample)} happened in {100 * rate:.1f} % of them"
+
+
+def _event(sample: Sample) -> str:
+    """What the probability of two classes is of."""
+    label = sample.labels[1]
+    return "the event" if not isinstance(label, str) and label == 1 else str(label)
+
+
+def _what_was_done(
+    found: Findings, groups: NDArray[Any] | None, date: str | None, n_resamples: int, seed: int
+) -> dict[str, str]:
+    sample = found.sample
+    columns = {"y_true": sample.y, "y_prob": sample.prob}
+    if sample.weight is not None:
+        columns["sample_weight"] = sample.weight
+    if groups is not None:
+        columns["by"] = groups
+    done = {} if date is None else {"Date": str(date)}
+    done |= {
+        "Rows": f"{sample.n:,}" + (" of positive weight" if sample.weight is not None else ""),
+        "Classes": named(sample.labels, 20),
+        "Bins": "10 of equal width",
+        "Intervals": f"95 %, percentile bootstrap, {n_resamples:,} resamples of rows",
+        "Test": "none: it is for unweighted rows" if found.test is None else (
+            f"wild bootstrap of the squared kernel calibration error, bandwidth "
+            f"{found.test.bandwidth:g}, {n_resamples:,} resamples"
+        ),
+    }  # fmt: skip
+    if found.comparison is not None:
+        done["Calibrators"] = (
+            f"compared out of fold, {found.comparison.n_folds} folds; the simplest within one "
+            "standard error of the lowest log loss is recommended"
+        )
+    if groups is not None:
+        done["Groups"] = f"{len(found.groups)}; p-values with Holm's correction"
+    fingerprint = provenance.fingerprint(columns)
+    return done | {"Seed": str(seed), f"SHA-256 of {', '.join(columns)}": fingerprint}

@@ -1,0 +1,149 @@
+"""The finished report, and the page that its templates make of what was found.
+
+The sliders look up values that the library computed, with a few lines of plain JavaScript on a
+picture by matplotlib: a charting library in the page would be 0.9 MB of code to do no more.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from calibrant.saving import atomic_path
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_NONE = "\N{EN DASH}"
+_FOLDER = Path(__file__).parent / "templates"
+
+
+@dataclass(frozen=True, repr=False)
+class Report:
+    """A report, made by `report` or `forecast_report`. Notebooks show it as it is.
+
+    Attributes
+    ----------
+    title : str
+    verdict : str
+        What was found, in one sentence.
+    html : str
+        The whole page. It loads nothing from elsewhere.
+    """
+
+    title: str
+    verdict: str
+    html: str
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the page to a file that any browser opens.
+
+        Parameters
+        ----------
+        path : path-like
+            Where to write; the file is complete or not there at all.
+        overwrite : bool, default=False
+            Whether an existing file may be replaced.
+
+        Raises
+        ------
+        FileExistsError
+            If the file exists and `overwrite` is false.
+        FileNotFoundError
+            If the folder does not exist.
+        """
+        with atomic_path(path, overwrite=overwrite) as temporary:
+            temporary.write_text(self.html, encoding="utf-8", newline="\n")
+
+    def _repr_html_(self) -> str:
+        from markupsafe import escape
+
+        # In a frame, so that the styles of page and notebook do not mix.
+        return f'<iframe srcdoc="{escape(self.html)}" width="100%" height="800"></iframe>'
+
+    def __repr__(self) -> str:
+        return f"Report: {self.title}, {len(self.html) / 1000:,.0f} kB\n{self.verdict}"
+
+
+def check_dependencies() -> None:
+    """Raise ImportError, with what to do, where a package is missing; before any work is done."""
+    try:
+        import jinja2
+        import matplotlib
+    except ImportError as error:
+        raise ImportError(
+            "a report needs jinja2 and matplotlib: pip install calibrant[report]"
+        ) from error
+    del jinja2, matplotlib
+
+
+def render(template: str, content: Mapping[str, Any]) -> str:
+    """The page, with its style and script in it."""
+    css, script = (_read(name) for name in ("report.css", "panel.js"))
+    page = _environment().get_template(template)
+    return page.render(**content, css=css, script=script, script_hash=_hash(script))
+
+
+def _read(name: str) -> str:
+    return (_FOLDER / name).read_text(encoding="utf-8")
+
+
+def _hash(script: str) -> str:
+    """What the page's security policy knows the one script by that may run."""
+    digest = hashlib.sha256(script.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(_FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "number": number,
+        "signed": signed,
+        "percent": percent,
+        "thousands": lambda value: f"{value:,.10g}",
+        "pvalue": pvalue,
+        "capfirst": lambda text: text[:1].upper() + text[1:],
+    }
+    return environment
+
+
+def number(value: float | None) -> str:
+    """Four decimals of small numbers, three digits of others; a dash for none."""
+    if value is None or value != value:
+        return _NONE
+    text = format(value, ".4f" if abs(value) < 10 else ",.4g")
+    return _with_minus(text)
+
+
+def signed(value: float | None) -> str:
+    """The same with a sign."""
+    if value is None or value != value:
+        return _NONE
+    return _with_minus(format(value, "+.4f" if abs(value) < 10 else "+,.4g"))
+
+
+def percent(value: float, digits: int = 1) -> str:
+    return f"{100 * value:.{digits}f} %"
+
+
+def pvalue(value: float | None) -> str:
+    if value is None:
+        return _NONE
+    return f"{value:.3f}" if value >= 0.001 else "< 0.001"
+
+
+def _with_minus(text: str) -> str:
+    return text.replace("-", "\N{MINUS SIGN}")

@@ -1,0 +1,167 @@
+"""The report on forecasts of a real outcome."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.arguments import check_n_resamples
+from calibrant.inputs import as_weights
+from calibrant.metrics.average import check_forecast
+from calibrant.reporting import provenance
+from calibrant.reporting.document import Report, check_dependencies, render
+from calibrant.reporting.forecast_findings import Findings, Rows, find
+from calibrant.reporting.sample import as_seed
+from calibrant.reporting.slices import LEVEL, MOST_GROUPS, group_labels
+
+_FINGERPRINT_LEVELS = np.arange(1, 20) / 20.0
+
+
+def forecast_report(
+    forecast: Any,
+    y: Any,
+    *,
+    by: Any = None,
+    sample_weight: Any = None,
+    title: str | None = None,
+    date: str | None = None,
+    n_resamples: int = 999,
+    random_state: int | np.random.Generator | None = 0,
+) -> Report:
+    r"""Report on forecasts of a real outcome: one HTML page to hand on, which loads nothing.
+
+    It says in one sentence whether the forecasts can be trusted, and then shows why: average
+    calibration and the coverage of intervals, calibration among the rows on which decision makers
+    act, what they were promised and what they lost, what threshold recalibration changes on rows
+    that were held out, groups of rows, and what one decision costs (with sliders for the costs and
+    the threshold).
+
+    Parameters
+    ----------
+    forecast : Forecast, or anything with a broadcasting ``cdf``
+        n predictive distributions.
+    y : array-like of shape (n,)
+        Outcomes.
+    by : array-like of shape (n,), optional
+        The group of each row, such as a region: each group is measured and tested by itself.
+    sample_weight : array-like of shape (n,), optional
+        Weights. Rows of weight zero are left out. Tests and what is said to come by chance take
+        them for weights of importance.
+    title, date, n_resamples, random_state
+        As in `report`; resamples are for the intervals of groups.
+
+    Returns
+    -------
+    Report
+        With ``save(path)``; the page is ``.html``.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not of the described kind.
+    ImportError
+        If jinja2 or matplotlib is not installed.
+
+    See Also
+    --------
+    report : Of class probabilities.
+
+    Notes
+    -----
+    A third of the rows, drawn at random, is held out from a `ThresholdRecalibration` whose number
+    of layers is chosen by cross-validation on the others (from 60 rows on). Groups are tested by
+    Kolmogorov's distance of their PITs from the uniform distribution, with Holm's correction; where
+    a CDF jumps at an outcome, its PIT is drawn from the jump. Cost: that of the recalibration,
+    mostly.
+
+    References
+    ----------
+    Sahoo, R., Zhao, S., Chen, A., & Ermon, S. (2021). Reliable decisions with threshold
+    calibration. NeurIPS 34.
+
+    Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal
+    of Statistics, 6(2), 65-70.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant.forecasts import Normal
+    >>> from calibrant.reporting import forecast_report
+    >>> rng = np.random.default_rng(0)
+    >>> mu = rng.normal(size=300)
+    >>> found = forecast_report(Normal(mu, 0.5), mu + rng.normal(size=300))
+    >>> print(found.verdict)
+    Overconfident: intervals that promise 50 % on average hold 29.0 %.
+    """
+    check_dependencies()
+    n_resamples, seed = check_n_resamples(n_resamples), as_seed(random_state)
+    held, outcomes = check_forecast(forecast, y)
+    weight = as_weights(sample_weight, len(outcomes))
+    rows, groups = Rows(held, outcomes, weight), group_labels(by, outcomes)
+    if weight is not None:
+        there = np.flatnonzero(weight > 0)
+        rows, groups = rows.take(there), None if groups is None else groups[there]
+    found = find(rows, groups, n_resamples=n_resamples, seed=seed)
+    heading = "Report on forecasts" if title is None else str(title)
+    done = _what_was_done(found, groups, date, n_resamples, seed)
+    return Report(heading, found.evaluation.verdict.text, _page(found, heading, done, seed))
+
+
+def _page(found: Findings, title: str, done: dict[str, str], seed: int) -> str:
+    from calibrant.reporting.forecast_pictures import draw
+
+    n = len(found.rows.y)
+    low, middle, high = np.quantile(found.rows.y, [0.05, 0.5, 0.95])
+    return render(
+        "forecasts.html",
+        {
+            "title": title,
+            "found": found,
+            "pictures": draw(found, seed=seed),
+            "panel": found.stakes.to_dict(),
+            "done": done,
+            "versions": provenance.versions(),
+            "level": LEVEL,
+            "most_groups": MOST_GROUPS,
+            "facts": f"{n:,} row{'s' if n != 1 else ''}; outcomes of {middle:.4g} in the middle, "
+            f"nine of ten from {low:.4g} to {high:.4g}",
+        },
+    )
+
+
+def _what_was_done(
+    found: Findings, groups: NDArray[Any] | None, date: str | None, n_resamples: int, seed: int
+) -> dict[str, str]:
+    rows, tce = found.rows, found.evaluation.threshold
+    table = found.evaluation.decisions
+    # A forecast is a function: what it says at some levels stands for it.
+    columns = {"y": rows.y, "quantiles": rows.forecast.ppf(_FINGERPRINT_LEVELS[:, None])}
+    if rows.weight is not None:
+        columns["sample_weight"] = rows.weight
+    if groups is not None:
+        columns["by"] = groups
+    done = {} if date is None else {"Date": str(date)}
+    done |= {
+        "Rows": f"{len(rows.y):,}" + (" of positive weight" if rows.weight is not None else ""),
+        "Forecasts": type(rows.forecast).__name__,
+        "Threshold calibration": f"{len(tce.thresholds)} thresholds from {tce.thresholds[0]:.4g} "
+        f"to {tce.thresholds[-1]:.4g}, {len(tce.levels)} levels, groups of at least "
+        f"{tce.min_group_size:g} rows",
+        "Decision makers": f"{len(table.thresholds)} thresholds, {len(table.cost_ratios)} cost "
+        f"ratios, {len(table.levels)} rules; the two errors cost {table.total:g} together",
+    }
+    if found.repair is not None:
+        done["Recalibration"] = (
+            f"ThresholdRecalibration, {found.repair.recalibration.n_iter_} layers by "
+            f"cross-validation on {found.repair.n_fitted:,} rows"
+        )
+    if groups is not None:
+        done["Groups"] = (
+            f"{len(found.groups)}; percentile bootstrap of {n_resamples:,} resamples; p-values "
+            "with Holm's correction"
+        )
+    fingerprint = provenance.fingerprint(columns)
+    names = ", ".join(columns).replace("quantiles", "quantiles at 0.05, 0.1, ..., 0.95")
+    return done | {"Seed": str(seed), f"SHA-256 of {names}": fingerprint}
