@@ -26,6 +26,7 @@ from calibrant.cli.options import (
     print_json,
     read,
 )
+from calibrant.cli.reporting import forecast_report, report
 
 app = typer.Typer(
     help="Can the decision maker trust these probabilities?",
@@ -141,6 +142,8 @@ def calibration_test_command(
 
 app.command()(compare)
 app.command()(fit)
+app.command()(report)
+forecast_app.command("report")(forecast_report)
 
 
 @app.command()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,18 +17,17 @@ from calibrant.reporting.sample import Sample
 
 if TYPE_CHECKING:
     from markupsafe import Markup
-    from matplotlib.axes import Axes
 
 _RARE = 0.05
 _MOST_CLASSES = 4
 _SIZE = 4.6, 4.9
 
 
-def draw(found: Findings) -> dict[str, Markup]:
-    """SVG elements by name."""
+def draw(found: Findings) -> dict[str, Any]:
+    """SVG elements by name; a list of them for the classes."""
     short = found.sample.with_short_labels()
     with house_style():
-        pictures = {"reliability": _reliability(short)}
+        pictures: dict[str, Any] = {"reliability": _reliability(short)}
         if short.binary and not _RARE < short.prob.mean() < 1.0 - _RARE:
             pictures["rare"] = _rare(short)
         if not short.binary:
@@ -59,18 +58,17 @@ def _rare(sample: Sample) -> Markup:
     return to_svg(figure, "rare", words)
 
 
-def _classes(sample: Sample) -> Markup:
-    table = reliability_table(sample.y, sample.prob, **sample.options)
-    shown = min(_MOST_CLASSES, len(sample.classes))
-    rows = -(-shown // 2)
-    figure = new_figure(7.4, 4.0 * rows)
-    axes: list[Axes] = list(figure.subplots(rows, 2, squeeze=False).ravel())
-    for spare in axes[shown:]:
-        spare.remove()
-    display = ReliabilityDisplay.from_table(table, ax=axes[:shown], n_panels=shown)
-    errors = {label: panel.ece() for label, panel in table.by_class().items()}
-    listed = ", ".join(f"{label} {errors[label]:.3f}" for label in display.classes_)
-    return to_svg(figure, "classes", f"Reliability diagrams of classes, with their ECE: {listed}.")
+def _classes(sample: Sample) -> list[Markup]:
+    """The classes with the largest errors against the rest, the worst first."""
+    tables = reliability_table(sample.y, sample.prob, **sample.options).by_class()
+    worst = sorted(tables, key=lambda label: -tables[label].ece())[:_MOST_CLASSES]
+    pictures = []
+    for k, label in enumerate(worst):
+        figure = new_figure(*_SIZE)
+        ReliabilityDisplay.from_table(tables[label], ax=figure.subplots())
+        words = f"Reliability diagram of class {label}. {_in_words(tables[label])}"
+        pictures.append(to_svg(figure, f"class-{k}", words))
+    return pictures
 
 
 def _before_and_after(before: Sample, after: Sample, name: str) -> Markup:

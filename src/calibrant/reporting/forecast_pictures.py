@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 _NAMES = AS_THEY_ARE.capitalize(), RECALIBRATED.capitalize()
 
 
-def draw(found: Findings, *, seed: int) -> dict[str, Markup]:
-    """SVG elements by name."""
+def draw(found: Findings, *, seed: int) -> dict[str, Any]:
+    """SVG elements by name; a list of two for the PITs."""
     with house_style():
-        pictures = {
+        pictures: dict[str, Any] = {
             "pit": _pits(found, seed),
             "tce": _heat_map(found.evaluation, "tce", None),
             "gap": _losses(found.evaluation.decisions, "threshold"),
@@ -38,18 +38,21 @@ def draw(found: Findings, *, seed: int) -> dict[str, Markup]:
     return pictures
 
 
-def _pits(found: Findings, seed: int) -> Markup:
+def _pits(found: Findings, seed: int) -> list[Markup]:
     rows = found.rows
     values = pit(rows.forecast, rows.y, method="randomized", random_state=seed)
-    figure = new_figure(8.8, 4.0)
-    PITDisplay(values, sample_weight=rows.weight).plot(figure.subplots(1, 2))
     share = np.histogram(values, 5, (0.0, 1.0), weights=rows.weight)[0]
     told = ", ".join(f"{100 * part:.0f} %" for part in share / share.sum())
     words = (
-        "Histogram and distribution of the probability integral transforms. Shares of the outcomes "
-        f"in the five fifths of their forecasts: {told}; of calibrated forecasts, 20 % each."
+        f"of the probability integral transforms. Shares of the outcomes in the five fifths of "
+        f"their forecasts: {told}; of calibrated forecasts, 20 % each."
     )
-    return to_svg(figure, "pit", words)
+    pictures = []
+    for kind, what in (("histogram", "Histogram"), ("ecdf_difference", "Distribution")):
+        figure = new_figure(5.0, 4.2)
+        PITDisplay(values, sample_weight=rows.weight).plot(figure.subplots(), kind=kind)
+        pictures.append(to_svg(figure, f"pit-{what.lower()}", f"{what} {words}"))
+    return pictures
 
 
 def _heat_map(

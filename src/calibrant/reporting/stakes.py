@@ -54,6 +54,10 @@ class Stakes:
             for k in range(len(self.costs))
         ]
 
+    @property
+    def costs_in_words(self) -> list[str]:
+        return [words(cost) for cost in self.costs]
+
     def rows(self) -> list[tuple[str, float, list[tuple[str, float, float]]]]:
         """Some of the costs: in words, the threshold, and what each forecaster loses."""
         found = []
@@ -71,7 +75,7 @@ class Stakes:
         """What the script looks up."""
         return {
             "thresholds": [float(f"{value:.10g}") for value in self.thresholds],
-            "costs": [words(cost) for cost in self.costs],
+            "costs": self.costs_in_words,
             "tops": self.tops,
             "best": list(self.best),
             "chosen": self.chosen,

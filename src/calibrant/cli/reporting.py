@@ -1,0 +1,180 @@
+"""`calibrant report` and `calibrant forecast report`: a page to hand on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from calibrant.cli.errors import UserError, as_user_error
+from calibrant.cli.forecast import options as opt
+from calibrant.cli.options import (
+    File,
+    Force,
+    Input,
+    Json,
+    Label,
+    PosLabel,
+    Prefix,
+    Prob,
+    Seed,
+    Weight,
+    print_json,
+    read,
+)
+
+Output = Annotated[Path, typer.Option("--output", "-o", help="The HTML file.", show_default=False)]
+By = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN", help="Measure and test each group of rows, too.", show_default=False
+    ),
+]
+Title = Annotated[
+    str | None, typer.Option(help="The heading; the file's name by default.", show_default=False)
+]
+Date = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT",
+        help="Show it under the heading. Without it, the same file gives the same page.",
+        show_default=False,
+    ),
+]
+Resamples = Annotated[
+    int, typer.Option(min=1, max=1_000_000, help="Resamples for intervals and tests.")
+]
+
+
+def report(
+    file: File,
+    label: Label,
+    prob: Prob,
+    output: Output,
+    prob_prefix: Prefix = None,
+    weight: Weight = None,
+    pos_label: PosLabel = None,
+    scale: Input = "probability",
+    by: By = None,
+    title: Title = None,
+    date: Date = None,
+    resamples: Resamples = 999,
+    seed: Seed = 0,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Write a report on predictions: one HTML file that any browser opens.
+
+    It loads nothing from elsewhere, prints, and says how everything in it was computed.
+
+    Example: calibrant report scored.csv --label bought --prob p_buy --by region -o report.html
+    """
+    _check_output(file, output, force)
+    with as_user_error():
+        data = read(file, label, prob, prob_prefix, weight, pos_label, scale)
+        groups = _groups(file, by)
+
+    def make() -> Any:
+        from calibrant.reporting import report as make_report
+
+        return make_report(
+            data.y,
+            data.prob,
+            labels=data.labels,
+            by=groups,
+            sample_weight=data.weight,
+            title=title or file.name,
+            date=date,
+            n_resamples=resamples,
+            random_state=seed,
+        )
+
+    _write(make, file, output, force, as_json)
+
+
+def forecast_report(
+    file: opt.File,
+    target: opt.Target,
+    output: Output,
+    quantiles: opt.Quantiles,
+    mean: opt.Mean = None,
+    sd: opt.Sd = None,
+    sort_quantiles: opt.SortQuantiles = False,
+    members_prefix: opt.MembersPrefix = None,
+    weight: opt.Weight = None,
+    by: By = None,
+    title: Title = None,
+    date: Date = None,
+    resamples: Resamples = 999,
+    seed: opt.Seed = 0,
+    force: opt.Force = False,
+    as_json: opt.Json = False,
+) -> None:
+    """Write a report on forecasts: one HTML file that any browser opens.
+
+    It loads nothing from elsewhere, prints, and says how everything in it was computed.
+
+    Example: calibrant forecast report scored.csv --mean mu --sd sigma --target y -o report.html
+    """
+    from calibrant.cli.files import open_table
+    from calibrant.cli.forecast.columns import Given, forecast_columns, read_data
+
+    _check_output(file, output, force)
+    with as_user_error():
+        table = open_table(file)
+        given = Given(mean, sd, quantiles, members_prefix, sort_quantiles)
+        data = read_data(table, forecast_columns(table, given), target, weight)
+        groups = _groups(file, by)
+
+    def make() -> Any:
+        from calibrant.reporting import forecast_report as make_report
+
+        return make_report(
+            data.forecast,
+            data.y,
+            by=groups,
+            sample_weight=data.weight,
+            title=title or file.name,
+            date=date,
+            n_resamples=resamples,
+            random_state=seed,
+        )
+
+    _write(make, file, output, force, as_json)
+
+
+def _check_output(file: Path, output: Path, force: bool) -> None:
+    from calibrant.cli import files
+
+    if not files.has_format(output, ".html", ".htm"):
+        raise UserError(f"the report is an HTML page: {output} should end with .html.")
+    files.check_output(output, sources=[file], overwrite=force)
+
+
+def _groups(file: Path, by: str | None) -> Any:
+    """The column that says which group a row is in."""
+    from calibrant.cli.files import open_table
+    from calibrant.cli.predictions import read_labels
+
+    if by is None:
+        return None
+    table = open_table(file)
+    return read_labels(table, table.collect([by])[by])
+
+
+def _write(make: Callable[[], Any], file: Path, output: Path, force: bool, as_json: bool) -> None:
+    from calibrant.cli import show
+
+    try:
+        with as_user_error(), show.warnings_as_notes():
+            found = make()
+    except ImportError as error:
+        raise UserError(str(error)) from error
+    found.save(output, overwrite=force)
+    if as_json:
+        print_json({"file": str(file), "output": str(output), "verdict": found.verdict})
+        return
+    show.out.print(found.verdict, style="bold")
+    show.out.print(f"Wrote {output}: open it in a browser.")
