@@ -98,8 +98,8 @@ def report(
     >>> y = rng.random(500) < prob**2
     >>> found = report(y, prob, by=np.where(prob > 0.5, "high", "low"), n_resamples=99)
     >>> print(found.verdict)
-    Biased high: the mean prediction, 50.3%, is 16.3 percentage points above the observed
-    frequency, 34% (ECE 0.16; a perfectly calibrated forecast of this size would show about 0.044
+    Biased high: the mean prediction, 53.1%, is 16.3 percentage points above the observed
+    frequency, 36.8% (ECE 0.16; a perfectly calibrated forecast of this size would show about 0.045
     by chance).
     >>> found.html[:15]
     '<!doctype html>'

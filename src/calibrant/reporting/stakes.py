@@ -74,7 +74,8 @@ class Stakes:
     def to_dict(self) -> dict[str, Any]:
         """What the script looks up."""
         return {
-            "thresholds": [float(f"{value:.10g}") for value in self.thresholds],
+            "thresholds": self.thresholds.tolist(),
+            "labels": [f"{value:{'.3g' if self.chosen else '.12g'}}" for value in self.thresholds],
             "costs": self.costs_in_words,
             "tops": self.tops,
             "best": list(self.best),
@@ -116,7 +117,7 @@ def of_events(
 
 def of_outcomes(forecasts: Mapping[str, Forecast], y: Floats, weight: Floats | None) -> Stakes:
     """Acting, the bet on an outcome at or below a threshold, where that is the cheaper action."""
-    thresholds = np.unique(np.quantile(y, np.linspace(0.05, 0.95, _N_THRESHOLDS)))
+    thresholds = _short(np.quantile(y, np.linspace(0.05, 0.95, _N_THRESHOLDS)))
     grid = [_loss(float(at), cost) for cost in MISS_COSTS for at in thresholds]
     shape = (len(MISS_COSTS), len(thresholds))
     losses = {}
@@ -132,6 +133,13 @@ def of_outcomes(forecasts: Mapping[str, Forecast], y: Floats, weight: Floats | N
         )
     best = (len(thresholds) // 2,) * len(MISS_COSTS)
     return Stakes(thresholds, losses, best, chosen=False)
+
+
+def _short(values: Floats) -> Floats:
+    """The values with as many digits as tell them apart: what is shown is what is used."""
+    span = float(values[-1] - values[0])
+    digits = 3 - int(np.floor(np.log10(span))) if span > 0.0 else 12
+    return np.unique(np.round(values, digits))
 
 
 def _loss(threshold: float, cost: float) -> ThresholdLoss:

@@ -30,7 +30,7 @@
     const t = Number(threshold.value);
     const top = data.tops[c];
     say(cost, "panel-cost-words", data.costs[c]);
-    say(threshold, "panel-threshold-words", minus(String(Number(data.thresholds[t].toPrecision(4)))));
+    say(threshold, "panel-threshold-words", minus(data.labels[t]));
     data.series.forEach((one, s) => {
       const predicted = one.predicted[c][t];
       const realised = one.realised[c][t];

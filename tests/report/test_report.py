@@ -1,0 +1,249 @@
+"""The page about class probabilities: its structure, its numbers, what it escapes."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+
+from calibrant import (
+    ThresholdLoss,
+    calibration_test,
+    confidence_interval,
+    decision_loss,
+    ece,
+    predicted_loss,
+    reliability_table,
+)
+from calibrant.metrics import verdict
+from calibrant.reporting import report
+from calibrant.selection import compare_calibrators
+
+EVIL = ["<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "$\\frac & --> {{ 7 * 7 }}"]
+
+
+def number(value: float) -> str:
+    return f"{value:.4f}".replace("-", "\N{MINUS SIGN}")
+
+
+def check_structure(found, page) -> None:
+    parsed = page(found.html)
+    assert len(found.html.encode()) < 2_000_000
+    assert parsed.of("html")[0]["lang"] == "en"
+    levels = [level for level, _ in parsed.headings]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert max(np.diff(levels)) <= 1
+    assert all(text.strip() for _, text in parsed.headings)
+    for svg in parsed.of("svg"):
+        assert svg["role"] == "img"
+        assert svg["aria-label"]
+    assert all(th.get("scope") for th in parsed.of("th"))
+    ids = parsed.ids()
+    assert len(ids) == len(set(ids))
+    for control in parsed.of("input"):
+        assert control["id"] in [label["for"] for label in parsed.of("label")]
+    for link in parsed.of("a"):
+        assert str(link["href"])[1:] in ids
+    for used in re.findall(r"url\(#([^)]+)\)", found.html):
+        assert used in ids
+    # Nothing that a browser would fetch.
+    loading = ("src", "href", "data", "poster", "action", "srcset")
+    for tag, attributes in parsed.elements:
+        for name in loading:
+            value = attributes.get(name)
+            assert value is None or value.startswith(("#", "data:")), (tag, name, value)
+    assert not re.search(r"@import|url\((?!#)", found.html)
+    assert len(parsed.scripts) == 2
+    json.loads(parsed.scripts[0])
+
+
+def test_structure(binary_report, page):
+    check_structure(binary_report, page)
+    assert [text for level, text in page(binary_report.html).headings if level == 2] == [
+        "Clear signs of miscalibration", "Key numbers", "Reliability", "Repair", "Groups",
+        "Decisions", "What was done",
+    ]  # fmt: skip
+
+
+def test_key_numbers_are_the_library_s(binary, binary_report, page):
+    y, prob, _ = binary
+    table = page(binary_report.html).tables["Key numbers"]
+    found = confidence_interval(y, prob, n_resamples=99, random_state=0)
+    assert table[1][1:] == [number(ece(y, prob)), f"{number(found.low)} to {number(found.high)}"]
+    assert binary_report.verdict == verdict(reliability_table(y, prob)).text
+    test = calibration_test(y, prob, n_resamples=99, random_state=0)
+    assert f"p = {test.pvalue:.3f}" in binary_report.html
+
+
+def test_calibrators_are_those_of_the_comparison(binary, binary_report, page):
+    y, prob, _ = binary
+    found = compare_calibrators(prob, y, n_resamples=99, random_state=0)
+    table = page(binary_report.html).tables["Calibrators compared"]
+    assert [row[0].removesuffix(" recommended") for row in table[1:]] == list(found.scores)
+    (chosen,) = (row for row in table if row[0].endswith("recommended"))
+    assert chosen[0] == f"{found.recommended} recommended"
+    score = found.scores[found.recommended]["log_loss"]
+    assert chosen[1:3] == [number(score.estimate), number(score.minus_uncalibrated.estimate)]
+    after = page(binary_report.html).tables["Before and after"]
+    assert after[1][1:3] == [
+        number(found.scores["uncalibrated"]["log_loss"].estimate), number(score.estimate)
+    ]  # fmt: skip
+
+
+def test_groups_are_tested_with_holm_s_correction(binary, binary_report, page):
+    y, prob, by = binary
+    table = page(binary_report.html).tables["Groups"][1:]
+    pvalues = {
+        name: calibration_test(
+            y[by == name], prob[by == name], n_resamples=239, random_state=0
+        ).pvalue
+        for name in np.unique(by)
+    }
+    reached, adjusted = 0.0, {}
+    for rank, name in enumerate(sorted(pvalues, key=pvalues.__getitem__)):
+        reached = max(reached, min(1.0, (3 - rank) * pvalues[name]))
+        adjusted[name] = reached
+    found = {row[0].removesuffix(" miscalibrated"): row for row in table}
+    assert set(found) == set(pvalues)
+    for name, row in found.items():
+        assert row[1] == str((by == name).sum())
+        assert row[4] == number(ece(y[by == name], prob[by == name]))
+        assert row[7:] == [f"{pvalues[name]:.3f}", f"{adjusted[name]:.3f}"]
+        assert row[0].endswith("miscalibrated") == (adjusted[name] <= 0.05)
+    order = [adjusted[row[0].removesuffix(" miscalibrated")] for row in table]
+    assert order == sorted(order)
+
+
+class Event:
+    """The outcome 1 - y of events: F(0.5) is the probability of the event."""
+
+    def __init__(self, prob: np.ndarray) -> None:
+        self.prob = prob
+
+    def cdf(self, at):
+        at = np.asarray(at, dtype=float)
+        return np.where(at < 0, 0.0, np.where(at < 1, self.prob, 1.0))
+
+
+def test_panel_values_are_the_library_s(binary, binary_report, page):
+    y, prob, _ = binary
+    data = json.loads(page(binary_report.html).scripts[0])
+    assert len(data["series"]) == 2
+    costs = [1 / 50, 1.0, 5.0]
+    places = [
+        0,
+        data["start"],
+        data["costs"].index("A miss costs 5 times as much as a false alarm"),
+    ]
+    for cost, c in zip(costs, places, strict=True):
+        loss = ThresholdLoss.from_errors(0.5, false_positive=1.0, false_negative=cost)
+        assert data["thresholds"][data["best"][c]] == pytest.approx(loss.level)
+        for t in range(0, len(data["thresholds"]), 11):
+            options = {"level": data["thresholds"][t]}
+            own = data["series"][0]
+            assert own["predicted"][c][t] == pytest.approx(
+                predicted_loss(Event(prob), loss, **options), abs=1e-8
+            )
+            assert own["realised"][c][t] == pytest.approx(
+                decision_loss(Event(prob), 1 - y, loss, **options), abs=1e-8
+            )
+            assert own["acting"][c][t] == pytest.approx((prob >= options["level"]).mean())
+
+
+def test_the_same_input_gives_the_same_bytes(binary, binary_report):
+    y, prob, by = binary
+    again = report(pl.Series(y), pl.Series(prob), by=pl.Series(by), n_resamples=99)
+    assert again.html == binary_report.html
+    other = report(y, np.append(prob[:-1], prob[-1] / 2), by=by, n_resamples=99)
+    pattern = re.compile(r"\b[0-9a-f]{64}\b")
+    assert pattern.findall(other.html) != pattern.findall(binary_report.html)
+
+
+def test_date_and_title_are_shown(binary):
+    y, prob, _ = binary
+    found = report(y[:50], prob[:50], title="Q3 & Q4", date="2024-05-01", n_resamples=9)
+    assert found.title == "Q3 & Q4"
+    assert "<title>Q3 &amp; Q4</title>" in found.html
+    assert "2024-05-01" in found.html
+
+
+def test_names_are_shown_and_not_run(page):
+    rng = np.random.default_rng(2)
+    prob = rng.dirichlet(np.ones(3), 300)
+    codes = (rng.random((300, 1)) > prob.cumsum(axis=1)).sum(axis=1)
+    found = report(
+        np.array(EVIL)[codes], prob, labels=EVIL, by=np.array(EVIL[::-1])[codes],
+        title=EVIL[0], n_resamples=19,
+    )  # fmt: skip
+    check_structure(found, page)
+    parsed = page(found.html)
+    assert not parsed.of("img")
+    assert not [
+        name for _, attributes in parsed.elements for name in attributes if name[:2] == "on"
+    ]
+    assert parsed.headings[0] == (1, EVIL[0])
+    names = {row[0].removesuffix(" miscalibrated") for row in parsed.tables["Groups"][1:]}
+    assert names == set(EVIL)
+    assert "49" not in parsed.headings[0][1]
+
+
+def test_weights_leave_the_test_out(binary, page):
+    y, prob, by = binary
+    weight = np.where(by == "west", 0.0, 2.0)
+    found = report(y, prob, by=by, sample_weight=weight, n_resamples=19)
+    assert "Calibration test:" not in found.html
+    parsed = page(found.html)
+    assert len(parsed.tables["Groups"]) == 3  # rows of weight zero are left out
+    assert parsed.tables["Key numbers"][1][1] == number(ece(y, prob, sample_weight=weight))
+
+
+def test_too_few_events_for_folds_still_give_a_report(page):
+    prob = np.random.default_rng(3).random(40)
+    found = report(np.arange(40) == 7, prob, n_resamples=9)
+    check_structure(found, page)
+    assert "No calibrator could be compared: " in found.html
+    assert "has 1 row, fewer than the 5 folds" in found.html
+
+
+def test_a_single_row_gives_a_report(page):
+    check_structure(report([1], [0.3], by=["a"], n_resamples=9), page)
+
+
+def test_rare_events_are_shown_on_logit_axes():
+    rng = np.random.default_rng(4)
+    prob = rng.beta(0.5, 40.0, 2000)
+    found = report(rng.random(2000) < prob, prob, n_resamples=19)
+    assert "logit axes" in found.html
+
+
+def test_saving_is_complete_and_overwrites_nothing_unasked(binary_report, tmp_path):
+    path = tmp_path / "report.html"
+    binary_report.save(path)
+    assert path.read_text(encoding="utf-8") == binary_report.html
+    path.write_text("mine")
+    with pytest.raises(FileExistsError, match="exists already"):
+        binary_report.save(path)
+    assert path.read_text() == "mine"
+    binary_report.save(path, overwrite=True)
+    assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
+    with pytest.raises(FileNotFoundError, match="create it first"):
+        binary_report.save(tmp_path / "no" / "report.html")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"by": ["a"]}, "by has 1 rows but y has 600"),
+        ({"by": np.full(600, 0.5)}, r"by\[0\] is 0.5, which is no label"),
+        ({"n_resamples": 0}, "n_resamples must be an integer of at least 1"),
+        ({"random_state": -1}, "random_state must be"),
+    ],
+)
+def test_bad_input_is_refused(binary, options, message):
+    y, prob, _ = binary
+    with pytest.raises(ValueError, match=message):
+        report(y, prob, **options)
