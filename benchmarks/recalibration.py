@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from sklearn.model_selection import GroupKFold
 
 from calibrant import (
     AverageRecalibration,
@@ -34,6 +35,7 @@ FAMILIES = ("gaussian", "mixture")
 RECALIBRATED_ON_ALL = ("crime", "dhs_wealth", "dhs_wealth_random")
 
 Sample = tuple[Forecast, np.ndarray]
+Split = tuple[np.ndarray, np.ndarray]
 
 METHODS: dict[str, Callable[[], object] | None] = {
     "none": None,
@@ -143,7 +145,8 @@ def frankfurt(data: Path) -> tuple[Sample, Sample]:
     return halves(Ensemble.from_frame(frame, prefix="P"), frame["obs"].to_numpy())
 
 
-def covid(data: Path, target: str) -> tuple[Sample, Sample]:
+def covid(data: Path, target: str) -> tuple[Sample, Sample, list[Split]]:
+    """Early and late forecasts, and folds of the early ones that keep weeks together."""
     frame = pl.read_parquet(data / "covid_quantiles" / "covid_hub_europe_quantiles.parquet")
     keys = ["forecast_date", "model", "location", "target_end_date"]
     frame = frame.filter((pl.col("target_type") == target) & (pl.col("observed") >= 0))
@@ -159,10 +162,11 @@ def covid(data: Path, target: str) -> tuple[Sample, Sample]:
     day = dates.astype("datetime64[D]").astype(int)
     end = wide["target_end_date"].to_numpy().astype("datetime64[D]").astype(int)
     early, late = np.flatnonzero(end <= boundary), np.flatnonzero(day > boundary)
-    return (forecast[early], y[early]), (forecast[late], y[late])
+    folds = list(GroupKFold(4).split(early, groups=day[early]))
+    return (forecast[early], y[early]), (forecast[late], y[late]), folds
 
 
-def weather_tables(data: Path) -> str:
+def real_table(data: Path) -> str:
     cases = {
         "Innsbruck temperature, members (K)": innsbruck(data),
         "Innsbruck temperature, regression on the mean (K)": regressed(*innsbruck(data)),
@@ -171,15 +175,15 @@ def weather_tables(data: Path) -> str:
         "COVID-19 deaths, quantiles (log)": covid(data, "Deaths"),
     }
     steps = {"pit": "randomized", "random_state": 0}
-    methods = {
-        "none": None,
-        "average": AverageRecalibration(**steps),
-        "threshold, early stopping": ThresholdRecalibration(
-            tol=0.0, max_iter=40, early_stopping=True, **steps
-        ),
-    }
     rows = []
-    for name, (fitting, (forecast, y)) in cases.items():
+    for name, (fitting, (forecast, y), *folds) in cases.items():
+        methods = {
+            "none": None,
+            "average": AverageRecalibration(**steps),
+            "threshold, early stopping": ThresholdRecalibration(
+                tol=0.0, max_iter=40, early_stopping=True, cv=folds[0] if folds else 5, **steps
+            ),
+        }
         for method, recalibration in methods.items():
             new = recalibration.fit(*fitting).transform(forecast) if recalibration else forecast
             thresholds = np.linspace(*np.quantile(y, [0.02, 0.98]), 50)
@@ -191,6 +195,7 @@ def weather_tables(data: Path) -> str:
                     name,
                     f"{len(fitting[1])} / {len(y)}",
                     method,
+                    str(getattr(recalibration, "n_iter_", "")),
                     f"{table.reliability_gap.mean():.3f}",
                     f"{table.decision_loss.mean():.3f}",
                     f"{crps(new, y):.3f}",
@@ -199,7 +204,7 @@ def weather_tables(data: Path) -> str:
                 ]
             )
         print(name, flush=True)
-    heads = ["forecast", "rows fit / test", "method", *MEASURES, "90 % intervals cover"]
+    heads = ["forecast", "rows fit / test", "method", "layers", *MEASURES, "90 % intervals cover"]
     return markdown(heads, rows)
 
 
@@ -217,11 +222,12 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2, 3])
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # that 10 or 40 layers are not enough for tol=0 is known
+    tables = {
+        "neural": neural_tables(options.data, tuple(options.only), options.seeds),
+        "real": real_table(options.data),
+    }
     text = DOCUMENT.read_text(encoding="utf-8")
-    for mark, table in (
-        ("neural", neural_tables(options.data, tuple(options.only), options.seeds)),
-        ("real", weather_tables(options.data)),
-    ):
+    for mark, table in tables.items():
         start, end = f"<!-- {mark} -->", f"<!-- end {mark} -->"
         before, _, rest = text.partition(start)
         _, _, after = rest.partition(end)

@@ -363,7 +363,7 @@ def test_result_in_words_and_as_dict() -> None:
     assert "n_bins=5, kind=classwise, strategy=uniform, norm=l1, debiased=False" in text
     assert f"n = 300, estimate = {found.estimate:.4g}" in text
     assert f"90 % interval: {found.low:.4g} to {found.high:.4g}" in text
-    assert "With 90 % confidence, the expected calibration error lies between" in text
+    assert "90 % of the resamples put the expected calibration error between" in text
     content = json.loads(json.dumps(found.to_dict()))
     assert content["low"] == found.low
     assert content["metric_options"]["n_bins"] == 5

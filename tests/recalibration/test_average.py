@@ -137,3 +137,10 @@ def test_bad_input(y, options, message):
     arguments = {k: v for k, v in options.items() if k != "pit"}
     with pytest.raises(ValueError, match=message):
         AverageRecalibration(**parameters).fit(Normal([0.0, 1.0], 1.0), y, **arguments)
+
+
+def test_warns_of_forecasts_that_are_wrong_beyond_their_range():
+    rng = np.random.default_rng(0)
+    forecast = Ensemble(rng.normal(size=(200, 10)))
+    with pytest.warns(UserWarning, match=r"100% of the outcomes lie beyond all that the forecasts"):
+        AverageRecalibration().fit(forecast, rng.normal(9.0, 1.0, size=200))

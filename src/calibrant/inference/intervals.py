@@ -82,7 +82,7 @@ class ConfidenceInterval:
         """What the interval means, in words."""
         name = _NAMES.get(self.metric, self.metric)
         sentence = (
-            f"With {100 * self.confidence_level:.4g} % confidence, the {name} lies between "
+            f"{100 * self.confidence_level:.4g} % of the resamples put the {name} between "
             f"{self.low:.3g} and {self.high:.3g}."
         )
         if self.metric not in _METRICS:
@@ -213,7 +213,7 @@ def confidence_interval(
       metric: skce, estimator=uq, kind=canonical, bandwidth=0.2
       n = 300, estimate = 0.01219
       95 % interval: 0.007334 to 0.01968
-    With 95 % confidence, the squared kernel calibration error lies between 0.00733 and 0.0197. An
+    95 % of the resamples put the squared kernel calibration error between 0.00733 and 0.0197. An
     interval above zero is not yet evidence of miscalibration, since chance pushes the error up, in
     resamples too: see calibration_test.
     """

@@ -87,8 +87,12 @@ class ThresholdCalibrationError:
         return float((self.value > self.null_quantile)[known].mean()) if self._any else float("nan")
 
     @cached_property
+    def _n_known(self) -> int:
+        return int((~np.isnan(self.value)).sum())
+
+    @property
     def _any(self) -> bool:
-        return bool((~np.isnan(self.value)).any())
+        return self._n_known > 0
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain numbers and lists; nan becomes None."""
@@ -108,9 +112,10 @@ class ThresholdCalibrationError:
         m, n_levels = self.value.shape
         heading = [
             f"ThresholdCalibrationError: {m} thresholds x {n_levels} levels",
-            f"largest {self.max:.4g}, mean {self.mean:.4g}; {self.share_above_null:.0%} of the "
-            f"entries are above their {self.null_level:.0%}",
-            "quantile under calibration",
+            f"of these the largest {self.max:.4g}, mean {self.mean:.4g}; "
+            f"{self.share_above_null:.0%} of {self._n_known}",
+            f"are above their {self.null_level:.0%} quantile under calibration",
+            f"over all levels, not only those {n_levels}:",
         ]
         shown = np.unique(np.linspace(0, m - 1, min(m, _MAX_LINES)).astype(int))
         columns = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from abc import abstractmethod
 from typing import Any, ClassVar, Self
 
@@ -19,6 +20,7 @@ from calibrant.metrics.average import pit_values
 from calibrant.recalibration.recalibrated import Recalibrated
 from calibrant.saving import save
 
+_MOSTLY = 0.75
 PIT_METHOD = one_of("value", "mid", "randomized")
 
 
@@ -75,6 +77,7 @@ class Recalibration(BaseEstimator):
             there = weight > 0.0
             held, outcomes, weight = held[there], outcomes[there], weight[there]
         self._fit(held, outcomes, pit_values(held, outcomes, self.pit, self.random_state), weight)
+        _warn_outside(held, outcomes, weight)
         return self
 
     def transform(self, forecast: Any) -> Recalibrated:
@@ -153,6 +156,20 @@ class Recalibration(BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return all(hasattr(self, name) for name in self._state)
+
+
+def _warn_outside(forecast: Forecast, y: Floats, weight: Floats | None) -> None:
+    """Say so if most outcomes lie where the forecasts have no probability."""
+    outside = (forecast.cdf(y) <= 0.0) | (forecast.cdf_left(y) >= 1.0)
+    share = float(np.average(outside, weights=weight))
+    if share > _MOSTLY:
+        warnings.warn(
+            f"{share:.0%} of the outcomes lie beyond all that the forecasts hold possible: no map "
+            "of their probabilities can repair that. Correct their location or spread first, for "
+            "instance by a regression of the outcome on the forecast's mean.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def weights_or_ones(weight: Floats | None, n: int) -> Floats:

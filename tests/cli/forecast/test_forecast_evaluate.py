@@ -15,6 +15,12 @@ NORMAL = ("--mean", "mu", "--sd", "sigma", "--target", "y")
 EVALUATE = ("forecast", "evaluate", "proteins.csv", *NORMAL)
 
 
+def makers(y):
+    """The decision makers over whom the reliability gap is averaged."""
+    thresholds = np.linspace(*np.quantile(y, [0.02, 0.98]), 50)
+    return {"thresholds": thresholds, "total": 1.0, "strict": False, "n_resamples": 0}
+
+
 def evaluate(calibrant, *arguments: str) -> dict:
     run = calibrant("forecast", "evaluate", *arguments, "--json")
     assert (run.code, run.stderr) == (0, "")
@@ -60,7 +66,7 @@ def assert_numbers(found: dict, forecast, y, weight) -> None:
     for name, values in coverage.items():
         assert found["interval_coverage"][name] == pytest.approx(values, rel=1e-12)
     assert found["crps"] == pytest.approx(cb.crps(forecast, y, **weighted), rel=1e-12)
-    table = cb.decision_table(forecast, y, total=1.0, n_resamples=0, **weighted)
+    table = cb.decision_table(forecast, y, **makers(y), **weighted)
     gap = found["reliability_gap"]["estimate"]
     assert gap == pytest.approx(table.overall()["reliability_gap"], rel=1e-12)
     np.testing.assert_allclose(found["decision_table"]["predicted_loss"], table.predicted_loss)
@@ -169,11 +175,8 @@ def test_the_gap_by_chance_is_that_of_outcomes_drawn_from_the_forecasts(
     frame = proteins.frame.with_columns(pl.Series("y", drawn))
     frame.write_parquet(tmp_path / "drawn.parquet")
     by_chance = evaluate(calibrant, "drawn.parquet", *NORMAL)["reliability_gap"]["by_chance"]
-    thresholds = np.linspace(drawn.min(), drawn.max(), 50)
     gaps = [
-        cb.decision_table(forecast, y, thresholds=thresholds, total=1.0, n_resamples=0).overall()[
-            "reliability_gap"
-        ]
+        cb.decision_table(forecast, y, **makers(drawn)).overall()["reliability_gap"]
         for y in forecast.rvs(60, random_state=0)
     ]
     assert by_chance == pytest.approx(np.mean(gaps), abs=4 * np.std(gaps) / np.sqrt(60))

@@ -39,6 +39,7 @@ class Evaluation:
     average: float
     average_by_chance: float
     threshold: ThresholdCalibrationError
+    threshold_by_chance: float
     coverage: CoverageTable
     crps: float
     log_score: float | None
@@ -64,6 +65,7 @@ class Evaluation:
             },
             "threshold_calibration_error": {
                 "mean": finite(threshold.mean),
+                "by_chance": finite(self.threshold_by_chance),
                 "max": finite(threshold.max),
                 "share_above_null": finite(threshold.share_above_null),
                 **threshold.to_dict(),
@@ -97,7 +99,11 @@ def evaluate(
     score = crps(forecast, y, **weighted)
     log = _log_score(forecast, y, weight)
     progress("decisions", 3, _N_STEPS)
-    decisions = decision_table(forecast, y, total=1.0, n_resamples=0, **weighted)
+    # Beyond these quantiles there is nobody to decide about, and every forecast is right.
+    low, high = np.quantile(y, (0.02, 0.98))
+    thresholds = np.linspace(low, high, 50)
+    options: dict[str, Any] = {"total": 1.0, "strict": False, "n_resamples": 0}
+    decisions = decision_table(forecast, y, thresholds=thresholds, **options, **weighted)
     progress("decisions", 4, _N_STEPS)
     return Evaluation(
         n=len(forecast),
@@ -105,6 +111,7 @@ def evaluate(
         average=average,
         average_by_chance=float(np.sqrt(np.pi / (32.0 * effective_size(len(y), weight)))),
         threshold=threshold,
+        threshold_by_chance=_threshold_by_chance(threshold, len(y), weight),
         coverage=coverage,
         crps=score,
         log_score=log,
@@ -133,6 +140,16 @@ def _steps(forecast: Forecast) -> float:
     """
     base = forecast.base if isinstance(forecast, Recalibrated) else forecast
     return 1.0 / (3.0 * base.members.shape[1]) if isinstance(base, Ensemble) else 0.0
+
+
+def _threshold_by_chance(found: ThresholdCalibrationError, n: int, weight: Floats | None) -> float:
+    """The mean threshold calibration error to be expected of calibrated forecasts."""
+    known = ~np.isnan(found.value)
+    if not known.any():
+        return float("nan")
+    sizes = np.stack([found.n_lower[known], found.n_upper[known]])
+    effective = sizes * effective_size(n, weight) / sizes.sum(axis=0)
+    return float((np.sqrt(np.pi / 32.0) / np.sqrt(effective)).sum(axis=0).mean())
 
 
 def _gap_by_chance(forecast: Forecast, weight: Floats | None, table: DecisionTable) -> float:

@@ -31,10 +31,15 @@ def _measures(found: Evaluation, target: str) -> list[tuple[str, str, str]]:
     threshold = found.threshold
     return [
         ("average calibration error", f"{found.average:.4f}", f"{found.average_by_chance:.4f}"),
-        ("threshold calibration error, mean", _number(threshold.mean), ""),
+        (
+            "threshold calibration error, mean",
+            _number(threshold.mean),
+            _number(found.threshold_by_chance),
+        ),
         ("threshold calibration error, largest", _number(threshold.max), ""),
         (
-            f"  errors above their {100 * threshold.null_level:g} % limit by chance",
+            f"  of {int((~np.isnan(threshold.value)).sum())}, above their "
+            f"{100 * threshold.null_level:g} % limit",
             _percent(threshold.share_above_null),
             f"{_percent(1.0 - threshold.null_level)} or less",
         ),
@@ -65,7 +70,7 @@ def before_and_after(before: Evaluation, after: Evaluation, target: str) -> None
     for name in ("before", "after", "by chance"):
         table.add_column(name, justify="right")
     pairs = zip(_measures(before, target), _measures(after, target), strict=True)
-    for (name, old, by_chance), (_, new, _) in pairs:
+    for (name, old, _), (_, new, by_chance) in pairs:
         table.add_row(name, old, new, by_chance)
     for k, confidence in enumerate(before.coverage.confidence):
         held = [_percent(one.coverage.coverage[k]) for one in (before, after)]
