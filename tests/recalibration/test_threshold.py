@@ -214,8 +214,8 @@ def test_a_fit_without_groups_can_be_saved(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"tol": -0.1}, "tol must be a finite number of at least 0, got -0.1"),
-        ({"tol": "small"}, "tol must be a finite number"),
+        ({"tol": -0.1}, "tol must be None or a finite number of at least 0, got -0.1"),
+        ({"tol": "small"}, "tol must be None or"),
         ({"max_iter": 2.5}, "max_iter must be an integer of at least 0, got 2.5"),
         ({"thresholds": 0}, "thresholds must be a number of at least 1"),
         ({"levels": [2.0]}, r"levels\[0\] is 2.0"),

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, check_cv
 
 from calibrant.arguments import as_generator
-from calibrant.entries import COUNT, FLAG, Entries, count, number, plain
+from calibrant.entries import COUNT, FLAG, Entries, count, number, optional, plain
 from calibrant.forecasts.base import Floats, Forecast
 from calibrant.metrics.grids import as_levels, as_min_group_size, as_thresholds, cdf_at
 from calibrant.parallel import Progress, Workers
@@ -23,6 +23,8 @@ from calibrant.recalibration.maps import MonotoneMaps
 from calibrant.recalibration.recalibrated import Recalibrated
 from calibrant.recalibration.search import Grid
 from calibrant.saving import saveable
+
+_TOL = 0.05
 
 
 def _is_history(value: Any) -> bool:
@@ -47,10 +49,11 @@ class ThresholdRecalibration(Recalibration):
 
     Parameters
     ----------
-    tol : float, default=0.05
+    tol : float, optional
         Stop when the largest threshold calibration error is at most this. A calibrated forecast
-        of n rows has errors of about 0.31 / sqrt(size of a group) in each group by chance.
-    max_iter : int, default=10
+        of n rows has errors of about 0.31 / sqrt(size of a group) in each group by chance. By
+        default 0.05, and 0 with `early_stopping`, where cross-validation decides.
+    max_iter : int, default=40
         Most layers.
     thresholds : int or array-like of shape (m,), default=50
         Thresholds y0, or how many to place evenly between the 20 % and the 80 % quantile of the
@@ -134,7 +137,7 @@ class ThresholdRecalibration(Recalibration):
     """
 
     _parameters: ClassVar[Entries] = {
-        "tol": number(0),
+        "tol": optional(number(0)),
         "max_iter": count(),
         "early_stopping": FLAG,
     }
@@ -148,8 +151,8 @@ class ThresholdRecalibration(Recalibration):
     def __init__(
         self,
         *,
-        tol: float = 0.05,
-        max_iter: int = 10,
+        tol: float | None = None,
+        max_iter: int = 40,
         thresholds: Any = 50,
         levels: Any = 20,
         min_group_size: float | None = None,
@@ -171,7 +174,7 @@ class ThresholdRecalibration(Recalibration):
         self.progress = progress
 
     def _fit(self, forecast: Forecast, y: Floats, pits: Floats, weight: Floats | None) -> None:
-        tol, max_iter = float(self.tol), int(self.max_iter)
+        tol, max_iter = self._tolerance(), int(self.max_iter)
         weights = weights_or_ones(weight, len(y))
         grid = Grid(
             as_thresholds(self.thresholds, y, weight),
@@ -199,6 +202,11 @@ class ThresholdRecalibration(Recalibration):
         self.max_tce_ = np.nan if worst is None else worst.tce
         self.converged_ = worst is None or worst.tce <= tol
         self._warn(grid)
+
+    def _tolerance(self) -> float:
+        if self.tol is None:
+            return 0.0 if self.early_stopping else _TOL
+        return float(self.tol)
 
     def _check_state(self) -> None:
         if not len(self.history_) == len(self.maps_) == self.n_iter_:
@@ -249,7 +257,7 @@ class ThresholdRecalibration(Recalibration):
         elif not self.converged_ and not self.early_stopping:
             warnings.warn(
                 f"after {self.n_iter_} layers the largest threshold calibration error is "
-                f"{self.max_tce_:.3g}, above tol={self.tol:g}: raise max_iter or tol.",
+                f"{self.max_tce_:.3g}, above tol={self._tolerance():g}: raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
