@@ -85,8 +85,10 @@ class Browser:
             self.messages.append(self._next())
 
     def evaluate(self, expression: str) -> Any:
-        """The value of an expression of JavaScript."""
-        found = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        """The value of an expression of JavaScript, or what its promise comes to."""
+        found = self.call(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
         if "exceptionDetails" in found:
             raise RuntimeError(found["exceptionDetails"]["exception"]["description"])
         return found["result"].get("value")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+from pathlib import Path
 
 import pytest
 
@@ -89,6 +91,21 @@ def test_fits_the_screen_with_enough_contrast(opened, width, scheme):
     assert browser.evaluate("document.documentElement.scrollWidth") <= width
     low = browser.evaluate(CONTRAST)
     assert low == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_is_accessible_by_the_rules_of_axe(opened, scheme):
+    _, browser = opened
+    spec = importlib.util.find_spec("axe_core_python")
+    if spec is None or spec.origin is None:
+        pytest.skip("needs axe: pip install axe-core-python")
+    browser.emulate(1200, scheme)
+    browser.evaluate((Path(spec.origin).parent / "axe.min.js").read_text(encoding="utf-8") + ";0")
+    found = browser.evaluate(
+        "axe.run().then((found) => found.violations.map((one) => "
+        "`${one.id}: ${one.nodes.map((node) => node.html.slice(0, 80)).join(' ')}`))"
+    )
+    assert found == []
 
 
 def test_prints(opened):

@@ -74,13 +74,14 @@ Method = Annotated[
 ]
 Layers = Annotated[
     int | None,
-    typer.Option(min=1, help="threshold: most layers, 10 by default.", show_default=False),
+    typer.Option(min=1, help="threshold: most layers, 40 by default.", show_default=False),
 ]
 Tol = Annotated[
     float | None,
     typer.Option(
         min=0.0,
-        help="threshold: stop at a largest error of this, 0.05 by default.",
+        help="threshold: stop at a largest error of this; by default 0.05, and 0 where the number "
+        "of layers is cross-validated.",
         show_default=False,
     ),
 ]
