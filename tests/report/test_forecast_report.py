@@ -50,7 +50,9 @@ def test_numbers_are_the_library_s(biased, biased_report, page):
         assert number(expected) in values
     coverage = interval_coverage(forecast, y)
     rows = tables["Coverage of central intervals"][1:]
-    assert [row[1] for row in rows] == [f"{100 * one:.1f} %" for one in coverage.coverage]
+    assert [row[1] for row in rows] == [
+        f"{100 * one:.1f}\N{NO-BREAK SPACE}%" for one in coverage.coverage
+    ]
 
 
 def test_groups_are_tested_by_kolmogorov_s_distance(biased, biased_report, page):

@@ -49,7 +49,10 @@ def test_sliders_show_the_values_of_the_library(opened, page):
             predicted, realised = own["predicted"][c][t], own["realised"][c][t]
             assert text(browser, f"cell-predicted-{s}") == f"{predicted:.4f}"
             assert text(browser, f"cell-realised-{s}") == f"{realised:.4f}"
-            assert text(browser, f"cell-acting-{s}") == f"{100 * own['acting'][c][t]:.1f} %"
+            assert (
+                text(browser, f"cell-acting-{s}")
+                == f"{100 * own['acting'][c][t]:.1f}\N{NO-BREAK SPACE}%"
+            )
         top = text(browser, "panel-keep-tick-4")
         assert float(top) == pytest.approx(data["tops"][c])
 

@@ -26,7 +26,7 @@ EVIL = ["<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "$\\frac 
 
 
 def number(value: float) -> str:
-    return f"{value:.4f}".replace("-", "\N{MINUS SIGN}")
+    return format(value, ".2g" if 0 < abs(value) < 0.001 else ".4f").replace("-", "\N{MINUS SIGN}")
 
 
 def check_structure(found, page) -> None:
@@ -161,6 +161,14 @@ def test_the_same_input_gives_the_same_bytes(binary, binary_report):
     other = report(y, np.append(prob[:-1], prob[-1] / 2), by=by, n_resamples=99)
     pattern = re.compile(r"\b[0-9a-f]{64}\b")
     assert pattern.findall(other.html) != pattern.findall(binary_report.html)
+
+
+def test_calibrated_predictions_are_called_fine():
+    rng = np.random.default_rng(6)
+    prob = rng.random(3000)
+    found = report(rng.random(3000) < prob, prob, n_resamples=99)
+    assert "Fine, as far as these rows tell" in found.html
+    assert found.verdict.startswith("No clear sign of miscalibration")
 
 
 def test_date_and_title_are_shown(binary):

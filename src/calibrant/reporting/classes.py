@@ -112,7 +112,7 @@ def report(
     groups = group_labels(by, there)
     groups = None if groups is None else groups[there]
     found = find(sample, groups, n_resamples=n_resamples, seed=seed)
-    heading = "Calibration report" if title is None else str(title)
+    heading = "Can these probabilities be trusted?" if title is None else str(title)
     done = _what_was_done(found, groups, date, n_resamples, seed)
     return Report(heading, found.verdict.text, _page(found, heading, done))
 

@@ -120,30 +120,28 @@ def _environment() -> Environment:
     return environment
 
 
-def number(value: float | None) -> str:
-    """Four decimals of small numbers, three digits of others; a dash for none."""
+def number(value: float | None, sign: str = "") -> str:
+    """Four decimals, or few digits of very small or large numbers; a dash for none."""
     if value is None or value != value:
         return _NONE
-    text = format(value, ".4f" if abs(value) < 10 else ",.4g")
-    return _with_minus(text)
+    form = ".4f"
+    if abs(value) >= 10:
+        form = ",.4g"
+    elif 0 < abs(value) < 0.001:
+        form = ".2g"
+    return format(value, sign + form).replace("-", "\N{MINUS SIGN}")
 
 
 def signed(value: float | None) -> str:
     """The same with a sign."""
-    if value is None or value != value:
-        return _NONE
-    return _with_minus(format(value, "+.4f" if abs(value) < 10 else "+,.4g"))
+    return number(value, "+")
 
 
 def percent(value: float, digits: int = 1) -> str:
-    return f"{100 * value:.{digits}f} %"
+    return f"{100 * value:.{digits}f}\N{NO-BREAK SPACE}%"
 
 
 def pvalue(value: float | None) -> str:
     if value is None:
         return _NONE
     return f"{value:.3f}" if value >= 0.001 else "< 0.001"
-
-
-def _with_minus(text: str) -> str:
-    return text.replace("-", "\N{MINUS SIGN}")

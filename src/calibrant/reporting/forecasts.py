@@ -106,7 +106,7 @@ def forecast_report(
         there = np.flatnonzero(weight > 0)
         rows, groups = rows.take(there), None if groups is None else groups[there]
     found = find(rows, groups, n_resamples=n_resamples, seed=seed)
-    heading = "Report on forecasts" if title is None else str(title)
+    heading = "Can these forecasts be trusted?" if title is None else str(title)
     done = _what_was_done(found, groups, date, n_resamples, seed)
     return Report(heading, found.evaluation.verdict.text, _page(found, heading, done, seed))
 

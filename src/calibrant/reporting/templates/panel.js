@@ -35,7 +35,7 @@
       const predicted = one.predicted[c][t];
       const realised = one.realised[c][t];
       const difference = realised - predicted;
-      show("cell-acting-" + s, (100 * one.acting[c][t]).toFixed(1) + " %");
+      show("cell-acting-" + s, (100 * one.acting[c][t]).toFixed(1) + "\u00a0%");
       show("cell-predicted-" + s, predicted.toFixed(4));
       show("cell-realised-" + s, realised.toFixed(4));
       show("cell-difference-" + s, minus((difference < 0 ? "" : "+") + difference.toFixed(4)));
