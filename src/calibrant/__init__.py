@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         DistributionRecalibration,
         ThresholdRecalibration,
     )
+    from calibrant.reporting import Report, forecast_report, report
     from calibrant.saving import load
     from calibrant.selection import AutoCalibration, CalibratorComparison, compare_calibrators
     from calibrant.transforms import inv_logit, logit
@@ -91,6 +92,7 @@ __all__ = [
     "ReliabilityDisplay",
     "ReliabilityGapDisplay",
     "ReliabilityTable",
+    "Report",
     "TemperatureScaling",
     "ThresholdCalibrationDisplay",
     "ThresholdCalibrationError",
@@ -109,6 +111,7 @@ __all__ = [
     "decision_table",
     "distribution_calibration_error",
     "ece",
+    "forecast_report",
     "interval_coverage",
     "inv_logit",
     "load",
@@ -120,6 +123,7 @@ __all__ = [
     "predicted_loss",
     "reliability_gap",
     "reliability_table",
+    "report",
     "skce",
     "threshold_calibration_error",
 ]
@@ -151,6 +155,7 @@ _HOMES = {
     "recalibration": (
         "AverageRecalibration", "DistributionRecalibration", "ThresholdRecalibration",
     ),
+    "reporting": ("Report", "forecast_report", "report"),
     "saving": ("load",),
     "selection": ("AutoCalibration", "CalibratorComparison", "compare_calibrators"),
     "transforms": ("inv_logit", "logit"),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from calibrant.cli import show
+from calibrant.cli import reporting, show
 from calibrant.cli.applying import write_calibrated
 from calibrant.cli.evaluation import Evaluation, evaluate
 from calibrant.cli.files import open_table
@@ -27,6 +27,7 @@ def run(folder: Path, *, overwrite: bool) -> None:
     _games(folder, overwrite)
     _cifar10(folder, overwrite)
     _proteins(folder, overwrite)
+    _reports(folder, overwrite)
     show.out.print()
     show.out.print(f"All files are in {folder}/: try the commands above on files of your own.")
 
@@ -95,6 +96,24 @@ def _proteins(folder: Path, overwrite: bool) -> None:
         f"calibrant forecast decide {test} {options} --calibrator {saved} --output {decisions}"
     )
     forecast.decide(test, calibrator=saved, output=decisions, force=overwrite, **stake, **columns)
+
+
+def _reports(folder: Path, overwrite: bool) -> None:
+    """The same findings as pages to show to others."""
+    show.out.print()
+    show.out.rule("Reports to show to others")
+    games, page = folder / "games_future.csv", folder / "games_report.html"
+    _command(f"calibrant report {games} --label y_true --prob y_prob --by sport --output {page}")
+    reporting.report(
+        games, label="y_true", prob=["y_prob"], output=page, by="sport", force=overwrite
+    )
+    proteins, page = folder / "protein_test.csv", folder / "protein_report.html"
+    _command(
+        f"calibrant forecast report {proteins} --mean mu --sd sigma --target y --output {page}"
+    )
+    reporting.forecast_report(
+        proteins, target="y", output=page, quantiles=[], mean="mu", sd="sigma", force=overwrite
+    )
 
 
 def _write(frame: pl.DataFrame, path: Path, overwrite: bool) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from calibrant.cli.forecast.evaluating import Evaluation, evaluate
+from calibrant.evaluation.forecasts import Evaluation, evaluate
 from calibrant.forecasts import Forecast
 from calibrant.forecasts.base import Floats
 from calibrant.metrics.average import area_from_uniform, pit, sorted_pits

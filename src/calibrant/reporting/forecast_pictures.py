@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant.cli.forecast.evaluating import Evaluation
 from calibrant.decisions import DecisionTable
 from calibrant.displays import PITDisplay, ReliabilityGapDisplay, ThresholdCalibrationDisplay
+from calibrant.evaluation.forecasts import Evaluation
 from calibrant.metrics.average import pit
 from calibrant.reporting.forecast_findings import AS_THEY_ARE, RECALIBRATED, Findings, Repair
 from calibrant.reporting.group_picture import draw_groups

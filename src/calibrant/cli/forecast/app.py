@@ -37,7 +37,8 @@ def evaluate(
     Example: calibrant forecast evaluate scored.csv --mean mu --sd sigma --target y
     """
     from calibrant.cli import show
-    from calibrant.cli.forecast import evaluating, recalibrating, showing
+    from calibrant.cli.forecast import recalibrating, showing
+    from calibrant.evaluation import forecasts as evaluating
 
     with as_user_error(), show.progress() as progress, show.warnings_as_notes():
         fitted = None if calibrator is None else recalibrating.load_recalibration(calibrator)

@@ -14,7 +14,7 @@ from calibrant import AverageRecalibration, DistributionRecalibration, Threshold
 from calibrant.cli.errors import UserError
 from calibrant.cli.files import require_file
 from calibrant.cli.forecast.columns import Data
-from calibrant.cli.forecast.evaluating import Evaluation, Progress, evaluate
+from calibrant.evaluation.forecasts import Evaluation, Progress, evaluate
 from calibrant.recalibration.base import Recalibration
 
 Method = Literal["average", "distribution", "threshold"]

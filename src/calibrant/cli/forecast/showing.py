@@ -6,9 +6,9 @@ import numpy as np
 
 from calibrant.cli.forecast.columns import Data
 from calibrant.cli.forecast.deciding import Decided, Question
-from calibrant.cli.forecast.evaluating import Evaluation
 from calibrant.cli.forecast.recalibrating import Fitted
 from calibrant.cli.show import bare_table, heading, out
+from calibrant.evaluation.forecasts import Evaluation
 
 
 def rows(data: Data) -> None:

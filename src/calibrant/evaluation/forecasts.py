@@ -1,4 +1,4 @@
-"""All that `calibrant forecast evaluate` says, computed; printing is another matter."""
+"""All measures of a forecast against its outcomes, with what chance alone would make of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from calibrant import (
     pit,
     threshold_calibration_error,
 )
-from calibrant.cli.forecast.verdict import Verdict, effective_size, verdict
+from calibrant.evaluation.verdict import Verdict, effective_size, verdict
 from calibrant.forecasts import Ensemble, Forecast
 from calibrant.forecasts.base import Floats
 from calibrant.recalibration import Recalibrated
