@@ -49,7 +49,7 @@ def _frame_to_numpy(frame: nw.DataFrame[Any], name: str) -> NDArray[Any]:
     columns = []
     for series in frame.iter_columns():
         column = _series_to_numpy(series, f"{name}[{series.name!r}]")
-        if column.dtype.kind in "OUS":
+        if column.dtype.kind not in "biufc":
             raise ValueError(f"{name}[{series.name!r}] does not hold numbers: leave it out.")
         columns.append(column)
     return np.column_stack(columns)

@@ -100,7 +100,7 @@ def test_saved_and_loaded(sample, tmp_path):
 
 
 def test_another_family_is_refused(sample):
-    fitted = DistributionRecalibration().fit(*sample)
+    fitted = DistributionRecalibration(n_bins=7).fit(*sample)
     with pytest.raises(ValueError, match="parameters loc, scale, but the cells are of mu, sigma"):
         fitted.transform(Laplace([0.0], 1.0))
 
@@ -117,3 +117,24 @@ def test_another_family_is_refused(sample):
 def test_bad_parameters(sample, options, message):
     with pytest.raises(ValueError, match=message):
         DistributionRecalibration(**options).fit(*sample)
+
+
+def test_warns_of_rows_on_edges():
+    rng = np.random.default_rng(0)
+    forecast = Normal(rng.normal(size=300), rng.choice([1.0, 2.0], 300))
+    with pytest.warns(UserWarning, match="300 of 300 rows lie exactly on an edge"):
+        DistributionRecalibration(n_bins=5).fit(forecast, rng.normal(size=300))
+
+
+def test_too_many_cells_and_infinite_parameters_are_refused():
+    rng = np.random.default_rng(0)
+    mixture = Mixture.gaussian_laplace(*rng.uniform(0.2, 1.0, size=(5, 40)))
+    with pytest.raises(ValueError, match="n_bins=10000 cells for each of 5 parameters"):
+        DistributionRecalibration(n_bins=10_000).fit(mixture, rng.normal(size=40))
+
+    class Unbounded(Normal):
+        def parameters(self):
+            return {"mu": np.where(self.mu > 0.5, np.inf, self.mu)}
+
+    with pytest.raises(ValueError, match="mu of forecast 1 is inf"):
+        DistributionRecalibration().fit(Unbounded([0.0, 1.0], 1.0), [0.0, 0.0])

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import StratifiedKFold
 
 import calibrant
 from calibrant import ThresholdRecalibration, pit, threshold_calibration_error
@@ -224,6 +225,13 @@ def test_a_fit_without_groups_can_be_saved(tmp_path):
         ({"early_stopping": "yes"}, "early_stopping must be true or false"),
         ({"early_stopping": True, "cv": 1}, "cv=1 folds of 3000 rows cannot be made"),
         ({"early_stopping": True, "cv": []}, "cv has no splits"),
+        ({"early_stopping": True, "cv": [1, 2]}, "cv gives no splits of 3000 rows"),
+        ({"early_stopping": True, "cv": StratifiedKFold(3)}, "cv gives no splits of 3000 rows"),
+        ({"early_stopping": True, "cv": [([], [1])]}, "train rows of split 0 of cv are none"),
+        (
+            {"early_stopping": True, "cv": [([1], [9000])]},
+            "test rows of split 0 of cv",
+        ),
         ({"early_stopping": True, "random_state": -1}, "random_state must be None"),
     ],
 )
@@ -235,3 +243,39 @@ def test_bad_parameters(sample, options, message):
 def test_unfitted():
     with pytest.raises(NotFittedError):
         ThresholdRecalibration().transform(Normal([0.0], 1.0))
+
+
+def test_weights_that_are_shares_of_a_whole_are_refused(sample):
+    forecast, y = sample
+    with pytest.raises(ValueError, match=r"sample_weight sums to 1 for 3000 rows .* mean of one"):
+        ThresholdRecalibration().fit(forecast, y, sample_weight=np.full(3000, 1 / 3000))
+    with pytest.raises(ValueError, match="sample_weight sums to 1 for"):
+        threshold_calibration_error(forecast, y, sample_weight=np.full(3000, 1 / 3000))
+
+
+def test_given_splits_do_not_go_with_rows_that_are_left_out(sample):
+    forecast, y = sample
+    halves = [(np.arange(1500), np.arange(1500, 3000))]
+    weight = np.arange(3000) > 10
+    with pytest.raises(ValueError, match="rows of weight zero are left out"):
+        ThresholdRecalibration(early_stopping=True, cv=halves).fit(
+            forecast, y, sample_weight=weight
+        )
+
+
+@pytest.mark.parametrize("wrong", [1.5, -0.1, np.nan])
+def test_cdfs_that_are_none_are_refused(wrong, sample):
+    class Wrong(Normal):
+        def cdf(self, y):
+            found = super().cdf(y)
+            found[..., 2] = wrong
+            return found
+
+    forecast = Wrong(sample[0].mu[:300], 1.0)
+    with pytest.raises(ValueError, match=r"cdf of forecast 2 is .*, not a probability"):
+        ThresholdRecalibration().fit(forecast, sample[1][:300])
+    fitted = fit(sample[0], sample[1], max_iter=1, tol=0.0)
+    with pytest.raises(ValueError, match="not a probability"):
+        fitted.transform(forecast).cdf(0.0)
+    with pytest.raises(ValueError, match="not a probability"):
+        pit(forecast, sample[1][:300])

@@ -100,7 +100,7 @@ def evaluate(
     log = _log_score(forecast, y, weight)
     progress("decisions", 3, _N_STEPS)
     # Beyond these quantiles there is nobody to decide about, and every forecast is right.
-    low, high = np.quantile(y, (0.02, 0.98))
+    low, high = np.quantile(y if weight is None else y[weight > 0.0], (0.02, 0.98))
     thresholds = np.linspace(low, high, 50)
     options: dict[str, Any] = {"total": 1.0, "strict": False, "n_resamples": 0}
     decisions = decision_table(forecast, y, thresholds=thresholds, **options, **weighted)

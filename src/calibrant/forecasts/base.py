@@ -228,6 +228,18 @@ def as_outcomes(y: Any, n: int, name: str = "y") -> Floats:
     return array
 
 
+def check_probabilities(cdf: Floats) -> Floats:
+    """What a `cdf` gave, if it is within [0, 1] everywhere."""
+    if cdf.size and not (cdf.min() >= 0.0 and cdf.max() <= 1.0):
+        bad = ~((cdf >= 0.0) & (cdf <= 1.0))
+        place = np.unravel_index(int(bad.argmax()), cdf.shape)
+        raise ValueError(
+            f"the cdf of forecast {int(place[-1])} is {float(cdf[place])!r} somewhere, not a "
+            "probability: correct the forecast or drop the row."
+        )
+    return cdf
+
+
 def as_parameters(**parameters: Any) -> dict[str, Floats]:
     """Parameters (n,) of n rows; single numbers are meant for every row."""
     arrays = {

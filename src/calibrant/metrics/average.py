@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant.arguments import as_generator
 from calibrant.forecasts.adapters import as_forecast
-from calibrant.forecasts.base import Floats, Forecast, as_outcomes
+from calibrant.forecasts.base import Floats, Forecast, as_outcomes, check_probabilities
 from calibrant.inputs import as_weights
 
 PITMethod = Literal["value", "mid", "randomized"]
@@ -129,10 +129,10 @@ def pit_values(forecast: Forecast, y: Floats, method: Any, random_state: Any) ->
     """PITs of clean input."""
     if method not in _METHODS:
         raise ValueError(f"method must be one of {', '.join(_METHODS)}, got {method!r}.")
-    upper = forecast.cdf(y)
+    upper = check_probabilities(forecast.cdf(y))
     if method == "value":
         return upper
-    lower = forecast.cdf_left(y)
+    lower = check_probabilities(forecast.cdf_left(y))
     if method == "mid":
         return (lower + upper) / 2.0
     return lower + as_generator(random_state).random(len(y)) * (upper - lower)

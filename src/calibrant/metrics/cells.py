@@ -16,6 +16,7 @@ _SPREADS = ("sd", "variance")
 _SPREAD_NAMES = frozenset({"sigma", "std"})
 
 OUTSIDE = -1
+_TOO_MANY = 2**62
 
 
 @saveable
@@ -38,7 +39,19 @@ class ParameterGrid:
         """The grid that spans the parameters of these forecasts."""
         _check_spread(spread)
         edges = {}
-        for name, values in _parameters(forecast, spread).items():
+        parameters = _parameters(forecast, spread)
+        if n_bins ** len(parameters) >= _TOO_MANY:
+            raise ValueError(
+                f"n_bins={n_bins} cells for each of {len(parameters)} parameters are too many to "
+                "be numbered: lower n_bins."
+            )
+        for name, values in parameters.items():
+            if not np.isfinite(values).all():
+                row = int(np.argmin(np.isfinite(values)))
+                raise ValueError(
+                    f"{name} of forecast {row} is {float(values[row])}: cells need finite "
+                    "parameters; drop the row."
+                )
             low, high = values.min(), values.max()
             edges[name] = np.linspace(low, high, (n_bins if low < high else 1) + 1)
         return cls(edges, spread)

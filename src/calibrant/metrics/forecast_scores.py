@@ -148,10 +148,11 @@ def distribution_calibration_error(
     held, outcomes = check_forecast(forecast, y)
     weight = as_weights(sample_weight, len(outcomes))
     weights = np.ones(len(outcomes)) if weight is None else weight
+    there = weights > 0.0
+    held, outcomes, weights = held[there], outcomes[there], weights[there]
     cell = ParameterGrid.of(held, check_n_bins(n_bins), spread).cells(held, closed=True)
     pits = pit_values(held, outcomes, method, random_state)
     order = np.lexsort((pits, cell))
-    order = order[weights[order] > 0.0]
     first = np.flatnonzero(np.diff(cell[order], prepend=-2))
     parts = np.split(order, first[1:])
     areas = [area_from_uniform(pits[rows], weights[rows]) for rows in parts]

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.forecasts.base import Floats, Forecast
-from calibrant.inputs import as_real_array
+from calibrant.forecasts.base import Floats, Forecast, check_probabilities
+from calibrant.inputs import as_real_array, as_weights
 
 _LARGEST_MINIMUM = 200
 _VALUES_AT_A_TIME = 200_000
@@ -48,8 +48,20 @@ def cdf_at(forecast: Forecast, thresholds: Floats) -> Floats:
     # A few thresholds at a time, since families need several arrays of the size of their result.
     step = max(1, _VALUES_AT_A_TIME // n)
     for start in range(0, len(thresholds), step):
-        cdf[start : start + step] = forecast.cdf(thresholds[start : start + step, None])
+        part = forecast.cdf(thresholds[start : start + step, None])
+        cdf[start : start + step] = check_probabilities(part)
     return cdf
+
+
+def as_counts(sample_weight: Any, n: int) -> Floats | None:
+    """Weights that count rows; shares of a whole, which would make every group tiny, do not."""
+    weight = as_weights(sample_weight, n)
+    if weight is not None and weight.sum() < 0.5 * np.count_nonzero(weight):
+        raise ValueError(
+            f"sample_weight sums to {float(weight.sum()):.3g} for {np.count_nonzero(weight)} rows "
+            "of positive weight: weights count rows here. Scale them to a mean of one."
+        )
+    return weight
 
 
 def _is_count(values: Any) -> bool:

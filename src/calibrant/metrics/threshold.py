@@ -11,9 +11,14 @@ import numpy as np
 
 from calibrant import frames
 from calibrant.forecasts.base import Floats
-from calibrant.inputs import as_weights
 from calibrant.metrics.average import PITMethod, check_forecast, pit_values
-from calibrant.metrics.grids import as_levels, as_min_group_size, as_thresholds, cdf_at
+from calibrant.metrics.grids import (
+    as_counts,
+    as_levels,
+    as_min_group_size,
+    as_thresholds,
+    cdf_at,
+)
 from calibrant.metrics.group_errors import group_errors
 from calibrant.metrics.largest_error import Largest, largest_over_levels
 from calibrant.metrics.null_errors import null_quantiles
@@ -208,7 +213,7 @@ def threshold_calibration_error(
     0.231
     """
     held, outcomes = check_forecast(forecast, y)
-    weight = as_weights(sample_weight, len(outcomes))
+    weight = as_counts(sample_weight, len(outcomes))
     level = _check_null_level(null_level)
     cutoffs, at = as_levels(levels), as_thresholds(thresholds, outcomes, weight)
     pits = pit_values(held, outcomes, method, random_state)

@@ -15,8 +15,8 @@ from calibrant.encoding import decode_members, encode, member
 from calibrant.entries import Entries, Sizes, check, one_of
 from calibrant.forecasts.adapters import as_forecast
 from calibrant.forecasts.base import Floats, Forecast, as_outcomes
-from calibrant.inputs import as_weights
 from calibrant.metrics.average import pit_values
+from calibrant.metrics.grids import as_counts
 from calibrant.recalibration.recalibrated import Recalibrated
 from calibrant.saving import save
 
@@ -71,9 +71,10 @@ class Recalibration(BaseEstimator):
         self._check_parameters()
         held = as_forecast(forecast)
         outcomes = as_outcomes(y, len(held))
-        weight = as_weights(sample_weight, len(held))
+        weight = as_counts(sample_weight, len(held))
         if weight is not None and not weight.all():
             # A weight of zero means that the row is not there.
+            self._check_droppable()
             there = weight > 0.0
             held, outcomes, weight = held[there], outcomes[there], weight[there]
         self._fit(held, outcomes, pit_values(held, outcomes, self.pit, self.random_state), weight)
@@ -150,6 +151,9 @@ class Recalibration(BaseEstimator):
     def _check_parameters(self) -> None:
         for name, entry in {"pit": PIT_METHOD, **self._parameters}.items():
             check(entry, name, getattr(self, name))
+
+    def _check_droppable(self) -> None:
+        """Raise ValueError where a parameter counts rows that would be left out."""
 
     def _check_state(self) -> None:
         """Raise ValueError where fitted attributes do not fit together."""

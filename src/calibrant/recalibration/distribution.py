@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,8 @@ from calibrant.recalibration.base import Recalibration, weights_or_ones
 from calibrant.recalibration.maps import IDENTITY, MonotoneMaps, isotonic_knots, maps_of
 from calibrant.recalibration.recalibrated import Recalibrated
 from calibrant.saving import saveable
+
+_MOSTLY = 0.5
 
 
 @saveable
@@ -105,6 +108,14 @@ class DistributionRecalibration(Recalibration):
         weights = weights_or_ones(weight, len(cell))
         order = np.lexsort((pits, cell))
         order = order[cell[order] != OUTSIDE]
+        if len(order) < _MOSTLY * len(cell):
+            warnings.warn(
+                f"{len(cell) - len(order)} of {len(cell)} rows lie exactly on an edge between "
+                "cells and belong to none, since a parameter takes few values: choose n_bins so "
+                "that its values fall between edges.",
+                UserWarning,
+                stacklevel=4,
+            )
         self.cells_, first = np.unique(cell[order], return_index=True)
         knots = [
             isotonic_knots(pits[rows], weights[rows])

@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrant import frames
 from calibrant.forecasts import quadrature
-from calibrant.forecasts.base import Floats, Forecast
+from calibrant.forecasts.base import Floats, Forecast, check_probabilities
 from calibrant.forecasts.concatenation import concatenate
 from calibrant.forecasts.ensemble import Ensemble
 from calibrant.forecasts.quantiles import Quantiles
@@ -33,7 +33,8 @@ class Recalibrated(Forecast):
     `mean`, `std` and `crps` are exact up to rounding for ensembles. For other forecasts they are
     integrated numerically: with panels that end at the maps' knots as long as a row has at most
     2,000 of them (rounding is then all that is left). Otherwise some 120 panels a row are used,
-    which gives about four digits for a row, and more for a mean over rows.
+    which gives about four digits for a row, and more for a mean over rows. What lies beyond the
+    quantiles of 1e-16 and 1 - 1e-16 is left out, which matters for moments of very heavy tails.
 
     Attributes
     ----------
@@ -52,10 +53,10 @@ class Recalibrated(Forecast):
         self.base, self.codes, self.layers = base, codes, layers
 
     def cdf(self, y: Any) -> Floats:
-        return self._forward(self.base.cdf(y))
+        return self._forward(check_probabilities(self.base.cdf(y)))
 
     def cdf_left(self, y: Any) -> Floats:
-        return self._forward(self.base.cdf_left(y))
+        return self._forward(check_probabilities(self.base.cdf_left(y)))
 
     def ppf(self, p: Any) -> Floats:
         levels = self._levels(p)
@@ -67,7 +68,7 @@ class Recalibrated(Forecast):
 
     def logpdf(self, y: Any) -> Floats:
         density = self.base.logpdf(y)
-        u = self.base.cdf(y)
+        u = check_probabilities(self.base.cdf(y))
         with np.errstate(divide="ignore"):
             for maps, codes in self._steps():
                 density = density + np.log(maps.slopes(u, codes))

@@ -27,6 +27,17 @@ from calibrant.saving import saveable
 _TOL = 0.05
 
 
+def _read_splits(cv: Any, n: int) -> list[Split]:
+    try:
+        splits = [tuple(map(np.asarray, split)) for split in check_cv(cv).split(np.zeros(n))]
+        return [(train.astype(np.intp), test.astype(np.intp)) for train, test in splits]
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"cv gives no splits of {n} rows ({error}): it must be a number of folds, a splitter "
+            "that needs no labels, or pairs of arrays of row numbers."
+        ) from error
+
+
 def _is_history(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(layer, LayerRecord) for layer in value)
 
@@ -183,6 +194,7 @@ class ThresholdRecalibration(Recalibration):
         )
         cdf = cdf_at(forecast, grid.thresholds)
         average = False
+        self.__dict__.pop("cv_gaps_", None)
         with Workers() as workers:
             if self.early_stopping:
                 data = Rows(y, pits, weights, cdf)
@@ -202,6 +214,13 @@ class ThresholdRecalibration(Recalibration):
         self.max_tce_ = np.nan if worst is None else worst.tce
         self.converged_ = worst is None or worst.tce <= tol
         self._warn(grid)
+
+    def _check_droppable(self) -> None:
+        if self.early_stopping and not isinstance(self.cv, Integral):
+            raise ValueError(
+                "cv splits all rows, but rows of weight zero are left out: leave them out of the "
+                "forecasts, the outcomes and cv."
+            )
 
     def _tolerance(self) -> float:
         if self.tol is None:
@@ -234,9 +253,16 @@ class ThresholdRecalibration(Recalibration):
                 )
             seed = int(as_generator(self.random_state).integers(2**32))
             cv = KFold(int(cv), shuffle=True, random_state=seed)
-        splits = list(check_cv(cv).split(np.zeros(n)))
+        splits = _read_splits(cv, n)
         if not splits:
             raise ValueError("cv has no splits: it needs at least one.")
+        for fold, split in enumerate(splits):
+            for part, rows in zip(("train", "test"), split, strict=True):
+                if len(rows) == 0 or not 0 <= rows.min() <= rows.max() < n:
+                    raise ValueError(
+                        f"the {part} rows of split {fold} of cv are none, or not among the {n} "
+                        "rows: give numbers of rows, counted from 0."
+                    )
         return splits
 
     def _counted(self, layers: Iterable[Layer], total: int) -> Iterator[Layer]:
