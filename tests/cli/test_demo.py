@@ -29,12 +29,14 @@ def test_demo(calibrant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     # Its commands are real: they can be given again, with the same results.
     commands = [line[2:].split() for line in run.stdout.splitlines() if line.startswith("$ ")]
     first = [command[1] for command in commands if command[1] != "forecast"]
-    assert first == ["evaluate", "fit", "apply", "evaluate"] * 2
+    assert first == [*["evaluate", "fit", "apply", "evaluate"] * 2, "report"]
     second = [command[2] for command in commands if command[1] == "forecast"]
-    assert second == ["evaluate", "recalibrate", "evaluate", "decide", "decide"]
+    assert second == ["evaluate", "recalibrate", "evaluate", "decide", "decide", "report"]
+    for name in ("games", "protein"):
+        assert "<!doctype html>" in (folder / f"{name}_report.html").read_text("utf-8").lower()
     again = calibrant(*commands[1][1:], "--force", "--json")
     assert again.json["method"] in run.stdout
-    for command in commands[8:]:
+    for command in commands[8:13]:
         repeated = calibrant(*command[1:], *(["--force"] if "--output" in command else []))
         assert repeated.code == 0
         assert repeated.stdout in run.stdout
