@@ -46,10 +46,3 @@ def bucket_sums(
         return np.asarray(finish(sums))
 
     return resamples.evaluate(statistic, resampling.N_ABREAST)
-
-
-def percentile_interval(estimate: Any, values: Floats, level: float) -> tuple[Floats, Floats]:
-    """Quantiles along the first axis, widened where necessary to hold the estimate."""
-    tail = (1.0 - level) / 2.0
-    low, high = np.quantile(values, [tail, 1.0 - tail], axis=0)
-    return np.minimum(low, estimate), np.maximum(high, estimate)

@@ -12,6 +12,7 @@ from calibrant.arguments import as_generator, check_confidence_level, check_n_re
 from calibrant.decisions import evaluating, replicates
 from calibrant.decisions.evaluating import Threshold
 from calibrant.decisions.losses import Floats, ThresholdLoss
+from calibrant.percentiles import percentile_interval
 
 
 class Estimate(NamedTuple):
@@ -226,7 +227,7 @@ def decision_report(
 
 
 def _estimate(mean: float, drawn: Floats, level: float) -> Estimate:
-    low, high = replicates.percentile_interval(mean, drawn, level)
+    low, high = percentile_interval(mean, drawn, level)
     return Estimate(mean, float(low), float(high))
 
 

@@ -10,10 +10,11 @@ import numpy as np
 
 from calibrant import frames
 from calibrant.arguments import as_generator, check_confidence_level, check_n_resamples
-from calibrant.decisions import evaluating, makers, replicates
+from calibrant.decisions import evaluating, makers
 from calibrant.decisions.expected import required
 from calibrant.decisions.losses import Floats, as_flag, as_total
 from calibrant.parallel import Progress
+from calibrant.percentiles import percentile_interval
 
 if TYPE_CHECKING:
     from calibrant.inference.resamples import Resamples
@@ -100,7 +101,7 @@ class DecisionTable:
             if name not in ("low", "high")
         }
         if drawn is not None:
-            means["low"], means["high"] = replicates.percentile_interval(
+            means["low"], means["high"] = percentile_interval(
                 means["difference"], drawn, self.confidence_level
             )
         return {name: means[name] for name in _MEASURES if name in means}
@@ -273,7 +274,7 @@ def decision_table(
     low = high = means = None
     if losses.drawn is not None:
         difference = losses.predicted - losses.realised
-        low, high = replicates.percentile_interval(difference, losses.drawn, level)
+        low, high = percentile_interval(difference, losses.drawn, level)
         means = losses.drawn.mean(axis=2), losses.drawn.mean(axis=1)
     return DecisionTable(
         thresholds=thresholds,

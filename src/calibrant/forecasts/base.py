@@ -1,11 +1,11 @@
-"""What every forecast can do: the protocol, and a base class that does most of it."""
+"""What every forecast can do: a base class that does most of it."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +16,6 @@ from calibrant.containers import to_numpy
 from calibrant.inputs import as_real_array
 
 Floats = NDArray[np.float64]
-
-
-@runtime_checkable
-class HasCDF(Protocol):
-    """The least a forecast must have: a `cdf` that broadcasts as SciPy's frozen ones do."""
-
-    def cdf(self, y: Any, /) -> Any: ...
 
 
 class Forecast(ABC):

@@ -29,6 +29,7 @@ from calibrant.labels import labels_array
 from calibrant.metrics.binned import ace, ece, mce
 from calibrant.metrics.kernel import mmce, skce
 from calibrant.parallel import Progress
+from calibrant.percentiles import percentile_interval
 
 _METRICS: dict[str, Callable[..., float]] = {
     "ece": ece, "mce": mce, "ace": ace, "mmce": mmce, "skce": skce,
@@ -294,9 +295,8 @@ def _percentile_interval(estimate: float, values: Floats, level: float) -> tuple
             f"the metric is not finite in {int((~finite).sum())} of {len(values)} resamples: it "
             "needs more rows, or larger weights."
         )
-    tail = (1.0 - level) / 2.0
-    low, high = np.quantile(values, [tail, 1.0 - tail])
-    return min(float(low), estimate), max(float(high), estimate)
+    low, high = percentile_interval(estimate, values, level)
+    return float(low), float(high)
 
 
 def _with_defaults(function: Callable[..., float], options: dict[str, Any]) -> dict[str, Any]:

@@ -151,7 +151,15 @@ def area_from_uniform(pit: Floats, weight: Floats) -> float:
     if len(pit) == 0:
         return 0.0
     reached = np.cumsum(weight)
-    half = weight / (2.0 * reached[-1])
-    distance = np.abs(pit - (reached - weight / 2.0) / reached[-1])
+    middle = (reached - weight / 2.0) / reached[-1]
+    return float(areas_of_steps(pit, middle, weight / (2.0 * reached[-1])).sum())
+
+
+def areas_of_steps(pit: Floats, middle: Any, half: Any) -> Floats:
+    """What each sorted PIT adds to that integral, where its step is `middle` minus to plus `half`.
+
+    The formula is derived in `calibrant.kernels.group_errors`.
+    """
+    distance = np.abs(pit - middle)
     areas = np.where(distance >= half, 2.0 * half * distance, distance**2 + half**2)
-    return float(areas.sum())
+    return np.asarray(areas)

@@ -14,6 +14,7 @@ import functools
 import numpy as np
 
 from calibrant.forecasts.base import Floats
+from calibrant.metrics.average import areas_of_steps
 
 _SIZES = np.array([1, 2, 3, 4, 6, 9, 14, 22, 35, 60, 120, 400])
 _N_DRAWS = 20_000
@@ -63,7 +64,5 @@ def _uniform_errors(rng: np.random.Generator, m: int) -> Floats:
     half = 0.5 / m
     for start in range(0, _N_DRAWS, 2000):
         u = np.sort(rng.random((2000, m)), axis=1)
-        distance = np.abs(u - middles)
-        areas = np.where(distance >= half, 2.0 * half * distance, distance**2 + half**2)
-        errors[start : start + 2000] = areas.sum(axis=1)
+        errors[start : start + 2000] = areas_of_steps(u, middles, half).sum(axis=1)
     return errors

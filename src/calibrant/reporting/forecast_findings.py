@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from calibrant.evaluation.forecasts import Evaluation, evaluate
+from calibrant.evaluation.verdict import effective_size
 from calibrant.forecasts import Forecast
 from calibrant.forecasts.base import Floats
 from calibrant.metrics.average import area_from_uniform, pit, sorted_pits
@@ -114,7 +115,7 @@ def _groups(rows: Rows, groups: NDArray[Any], n_resamples: int, seed: int) -> tu
             part.forecast, part.y, confidence=[_CONFIDENCE], sample_weight=part.weight
         )
         error, low, high = _error(values, part.weight, n_resamples, seed)
-        size = len(own) if part.weight is None else _effective_size(part.weight)
+        size = effective_size(len(own), part.weight)
         return Group(
             label=label,
             n=len(own),
@@ -157,7 +158,3 @@ def _pvalue(pits: Floats, weight: Floats | None, size: float) -> float | None:
     if weight is None:
         return float(stats.kstwo.sf(distance, len(pits)))
     return float(stats.kstwobign.sf(distance * np.sqrt(size)))
-
-
-def _effective_size(weight: Floats) -> float:
-    return float(weight.sum() ** 2 / (weight**2).sum())

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-import numpy as np
-
+from calibrant.percentiles import percentile_interval
 from calibrant.selection.candidates import UNCALIBRATED
 from calibrant.selection.comparison import Difference, Score
 from calibrant.selection.resampling import Floats, Outcomes, on_resamples
@@ -44,9 +43,11 @@ def score_all(
         )
         best = int(found.argmin())
         for c, name in enumerate(predictions):
+            low, high = percentile_interval(found[c], values[c], level)
             scores[name][metric] = Score(
                 float(found[c]),
-                *_interval(found[c], values[c], level),
+                float(low),
+                float(high),
                 _difference(found[c] - found[base], values[c] - values[base], level),
                 _difference(found[c] - found[best], values[c] - values[best], level),
             )
@@ -64,11 +65,5 @@ def _is_near_best(difference: Difference) -> bool:
 
 
 def _difference(estimate: float, values: Floats, level: float) -> Difference:
-    return Difference(float(estimate), *_interval(estimate, values, level), float(values.std()))
-
-
-def _interval(estimate: float, values: Floats, level: float) -> tuple[float, float]:
-    """Percentiles, widened to hold the estimate, as in `confidence_interval`."""
-    tail = (1.0 - level) / 2.0
-    low, high = np.quantile(values, [tail, 1.0 - tail])
-    return float(min(low, estimate)), float(max(high, estimate))
+    low, high = percentile_interval(estimate, values, level)
+    return Difference(float(estimate), float(low), float(high), float(values.std()))
