@@ -1,0 +1,1 @@
+"""The same sums computed where the data lives: Polars, DuckDB, Dask, Spark, or any data frame."""
