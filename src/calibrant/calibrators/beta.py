@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar, Literal
 
@@ -133,6 +134,10 @@ class BetaCalibration(BinaryCalibrator):
             slopes[list(used)] = fit.slopes
             return replace(fit, slopes=slopes)
 
+        self._choose(fit_with, float(scores.min()), float(scores.max()))
+
+    def _choose(self, fit_with: Callable[..., LogisticFit], low: float, high: float) -> None:
+        """Keep the best fit to probabilities from `low` to `high`."""
         fit = fit_with(0, 1)
         if self.constraint == "monotone" and (fit.slopes < 0).any():
             on_edges = [fit_with(1), fit_with(0), fit_with()]
@@ -140,12 +145,12 @@ class BetaCalibration(BinaryCalibrator):
         self.a_, self.b_ = map(float, fit.slopes)
         self.c_ = fit.intercept
         self.loss_, self.converged_, self.n_iter_ = fit.loss, fit.converged, fit.n_iter
-        if np.ptp(np.clip([scores.min(), scores.max()], self.eps, 1.0 - self.eps)) == 0.0:
+        if np.ptp(np.clip([low, high], self.eps, 1.0 - self.eps)) == 0.0:
             warnings.warn(
                 "all probabilities are equal, perhaps after clipping: BetaCalibration predicts "
                 "the same everywhere.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         if not fit.converged:
             warn_not_converged(

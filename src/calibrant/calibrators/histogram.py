@@ -105,7 +105,13 @@ class HistogramBinning(BinaryCalibrator):
         n_bins = len(edges) - 1
         events = codes if weight is None else codes * weight
         in_bin = np.bincount(index, weight, minlength=n_bins)
-        events_in_bin = np.bincount(index, events, minlength=n_bins)
+        self._fill(edges, in_bin, np.bincount(index, events, minlength=n_bins))
+
+    def _fill(
+        self, edges: NDArray[np.float64], in_bin: NDArray[Any], events_in_bin: NDArray[Any]
+    ) -> None:
+        """Keep the frequencies of bins that hold rows of such weight."""
+        n_bins = len(in_bin)
         filled = _nearest(np.flatnonzero(in_bin), n_bins)
         self.bin_edges_ = edges
         self.bin_values_ = events_in_bin[filled] / in_bin[filled]

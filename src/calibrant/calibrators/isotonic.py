@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +15,28 @@ from calibrant.saving import saveable
 
 # Rows sorted and interpolated at a time: small enough for the processor's cache.
 _BLOCK = 32_768
+
+
+@dataclass(frozen=True, slots=True)
+class Pools:
+    """Consecutive ranges of probabilities, each with its total weight and that of the events.
+
+    All fields are (m,) arrays; `first` and `last` are the smallest and the largest probability.
+    """
+
+    first: NDArray[np.float64]
+    last: NDArray[np.float64]
+    total: NDArray[np.float64]
+    events: NDArray[np.float64]
+
+    def pooled(self) -> Pools:
+        """Adjacent violators pooled, so that the frequencies ascend."""
+        from scipy.optimize import isotonic_regression
+
+        bounds = isotonic_regression(self.events / self.total, weights=self.total).blocks
+        starts, ends = bounds[:-1], bounds[1:] - 1
+        total, events = (np.add.reduceat(sums, starts) for sums in (self.total, self.events))
+        return Pools(self.first[starts], self.last[ends], total, events)
 
 
 @saveable
@@ -81,8 +104,6 @@ class IsotonicCalibration(BinaryCalibrator):
     def _fit(
         self, scores: FloatArray, codes: NDArray[np.intp], weight: NDArray[np.float64] | None
     ) -> None:
-        from scipy.optimize import isotonic_regression
-
         order = np.argsort(scores)
         ordered = scores[order]
         starts = np.concatenate([[0], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1])
@@ -92,15 +113,16 @@ class IsotonicCalibration(BinaryCalibrator):
         else:
             total = np.add.reduceat(weight[order], starts)
             events = np.add.reduceat((weight * codes)[order], starts)
-        pools = isotonic_regression(events / total, weights=total).blocks
-        first, last = pools[:-1], pools[1:] - 1
+        points = ordered[starts].astype(np.float64)
+        self._keep(Pools(points, points, total, events).pooled())
+
+    def _keep(self, pools: Pools) -> None:
         # The pools' means from their sums have one rounding, whatever way the pools were merged;
         # where that leaves neighbours equal up to rounding, they must not descend.
-        values = np.add.reduceat(events, first) / np.add.reduceat(total, first)
-        values = np.maximum.accumulate(values)
-        ends = np.column_stack([first, last]).ravel()
+        values = np.maximum.accumulate(pools.events / pools.total)
+        ends = np.column_stack([pools.first, pools.last]).ravel()
         kept = np.concatenate([[True], ends[1:] != ends[:-1]])
-        self.X_thresholds_ = ordered[starts[ends[kept]]].astype(np.float64)
+        self.X_thresholds_ = ends[kept]
         self.y_thresholds_ = np.repeat(values, 2)[kept]
 
     def _predict(self, scores: FloatArray) -> NDArray[np.float64]:

@@ -63,7 +63,7 @@ def fit_logistic(
     columns *= 2.0 * codes - 1.0
     slant = _slant(columns, codes, weight, smoothing)
     start = np.zeros(len(columns))
-    start[0] = _intercept_alone(codes, weight, smoothing)
+    start[0] = intercept_alone(*class_totals(codes, weight), smoothing)
     if len(codes) >= LARGE:
         part = None if weight is None else weight[TENTH]
         size = float(len(codes[TENTH]) if part is None else part.sum())
@@ -180,11 +180,8 @@ def _slant(
     return slant
 
 
-def _intercept_alone(
-    codes: NDArray[np.intp], weight: Floats | None, smoothing: tuple[float, float]
-) -> float:
+def intercept_alone(n_0: float, n_1: float, smoothing: tuple[float, float]) -> float:
     """The optimum without features: the log-odds of the mean target."""
-    n_0, n_1 = class_totals(codes, weight)
     towards_1 = n_1 * (1.0 - smoothing[1]) + n_0 * smoothing[0]
     towards_0 = n_0 * (1.0 - smoothing[0]) + n_1 * smoothing[1]
     return float(np.log(towards_1) - np.log(towards_0))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.calibrators.base import BinaryCalibrator, Scale, warn_not_converged
-from calibrant.calibrators.logistic_fit import class_totals, fit_logistic
+from calibrant.calibrators.logistic_fit import LogisticFit, class_totals, fit_logistic
 from calibrant.entries import COUNT, FLAG, NUMBER, SHARE, Entries
 from calibrant.inputs import FloatArray
 from calibrant.kernels.logistic import expit_in_place
@@ -96,7 +96,9 @@ class PlattScaling(BinaryCalibrator):
         correction = (1.0 / (n_negative + 2.0), 1.0 / (n_positive + 2.0))
         columns = np.empty((2, len(scores)))
         columns[1] = scores
-        fit = fit_logistic(columns, codes, weight, correction)
+        self._keep(fit_logistic(columns, codes, weight, correction), correction)
+
+    def _keep(self, fit: LogisticFit, correction: tuple[float, float]) -> None:
         self.intercept_, self.slope_ = fit.intercept, float(fit.slopes[0])
         self.target_negative_, self.target_positive_ = correction[0], 1.0 - correction[1]
         self.loss_, self.converged_, self.n_iter_ = fit.loss, fit.converged, fit.n_iter
@@ -104,7 +106,7 @@ class PlattScaling(BinaryCalibrator):
             warnings.warn(
                 "all scores are equal: PlattScaling predicts the same probability everywhere.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         if not fit.converged:
             warn_not_converged(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,25 @@ _SEPARATED = 1e-9
 # A step that promises less than this changes no digit of the loss.
 _NO_GAIN = 1e-15
 
+
+class Objective(Protocol):
+    """A convex function of (K, P) parameters that make logits, as `SoftmaxObjective` is."""
+
+    ridge: Matrix
+
+    def centre(self, theta: Matrix) -> Matrix:
+        """The equivalent parameters that are preferred."""
+
+    def evaluate(self, theta: Matrix) -> tuple[float, Matrix]:
+        """Value and gradient; the other methods refer to this point from now on."""
+
+    def hessian(self) -> Matrix:
+        """The (KP, KP) Hessian."""
+
+    def largest_change(self, direction: Matrix) -> float:
+        """How far a step along `direction` moves a logit against the row's mean logit."""
+
+
 Direction = Callable[[Matrix], Matrix]
 """From the gradient at the point last evaluated to (roughly) minus the inverse Hessian times it."""
 
@@ -39,7 +59,7 @@ class Optimum:
     n_iter: int
 
 
-def minimise(objective: SoftmaxObjective, start: Matrix, direction: Direction) -> Optimum:
+def minimise(objective: Objective, start: Matrix, direction: Direction) -> Optimum:
     """Minimise from `start`, with steps halved until the loss falls as it should.
 
     Convergence is judged by how far a whole Newton step would move the logits of the data, not by
@@ -72,7 +92,7 @@ def minimise(objective: SoftmaxObjective, start: Matrix, direction: Direction) -
     return Optimum(theta, loss, False, _MAX_ITERATIONS)
 
 
-def _tempered(objective: SoftmaxObjective, theta: Matrix) -> Matrix:
+def _tempered(objective: Objective, theta: Matrix) -> Matrix:
     """The start, halved while that lowers the loss: where q is all 0 and 1, Newton gets lost."""
     loss, _ = objective.evaluate(theta)
     while True:
@@ -82,7 +102,7 @@ def _tempered(objective: SoftmaxObjective, theta: Matrix) -> Matrix:
         theta, loss = theta / 2.0, halved
 
 
-def exact_direction(objective: SoftmaxObjective) -> Direction:
+def exact_direction(objective: Objective) -> Direction:
     """Newton's direction from a Cholesky factor of the Hessian: O(n (K P)^2 + (K P)^3)."""
 
     def direction(gradient: Matrix) -> Matrix:

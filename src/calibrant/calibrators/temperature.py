@@ -118,19 +118,24 @@ class TemperatureScaling(Calibrator):
         logits = _one_number_for_two(read_logits(scores, self.input))
         model = _binary if logits.ndim == 1 else _multiclass
         objective = model(logits, codes, weight)
-        if _all_flat(logits):
+        flat = _all_flat(logits)
+        start = None
+        if logits.size >= LARGE and not flat:
+            part = None if weight is None else weight[TENTH]
+            coarse = _best_inverse(model(logits[TENTH], codes[TENTH], part).derivatives)
+            start = coarse.point if coarse.converged else None
+        self._optimise(objective, flat, start)
+
+    def _optimise(self, objective: Objective, flat: bool, start: Floats | None = None) -> None:
+        """Keep the best temperature; any is as good where all logits are flat."""
+        if flat:
             warnings.warn(
                 "no row prefers a class, so that every temperature predicts the same: 1 is taken.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
             optimum = Optimum(np.ones(1), converged=True, n_iter=0)
         else:
-            start = None
-            if logits.size >= LARGE:
-                part = None if weight is None else weight[TENTH]
-                coarse = _best_inverse(model(logits[TENTH], codes[TENTH], part).derivatives)
-                start = coarse.point if coarse.converged else None
             optimum = _best_inverse(objective.derivatives, start)
         inverse = float(optimum.point[0])
         self.temperature_ = 1.0 / inverse
@@ -147,24 +152,24 @@ class TemperatureScaling(Calibrator):
             return expit_in_place(logits / self.temperature_)
 
 
-class _Objective(NamedTuple):
+class Objective(NamedTuple):
     """Mean loss as a function of the inverse temperature, in which it is convex."""
 
     derivatives: Callable[[Floats], tuple[Floats, Floats]]
     loss: Callable[[float], float]
 
 
-def _binary(logits: Floats, codes: NDArray[np.intp], weight: Floats | None) -> _Objective:
+def _binary(logits: Floats, codes: NDArray[np.intp], weight: Floats | None) -> Objective:
     weight, total = relative_weights(weight, len(codes))
     columns, slant = (logits * (2.0 * codes - 1.0))[np.newaxis], np.zeros(1)
 
     def loss(inverse: float) -> float:
         return logistic_loss(columns, weight, slant, np.array([inverse])) / total
 
-    return _Objective(mean_derivatives(columns, weight, slant, total), loss)
+    return Objective(mean_derivatives(columns, weight, slant, total), loss)
 
 
-def _multiclass(logits: Floats, codes: NDArray[np.intp], weight: Floats | None) -> _Objective:
+def _multiclass(logits: Floats, codes: NDArray[np.intp], weight: Floats | None) -> Objective:
     weight, total = relative_weights(weight, len(codes))
 
     def derivatives(inverse: Floats) -> tuple[Floats, Floats]:
@@ -174,7 +179,7 @@ def _multiclass(logits: Floats, codes: NDArray[np.intp], weight: Floats | None) 
     def loss(inverse: float) -> float:
         return temperature_loss(logits, codes, weight, inverse) / total
 
-    return _Objective(derivatives, loss)
+    return Objective(derivatives, loss)
 
 
 def _best_inverse(

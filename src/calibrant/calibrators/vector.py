@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 from calibrant.calibrators.base import Scale, warn_not_converged
 from calibrant.calibrators.logits import INPUT, input_scale, read_logits
 from calibrant.calibrators.multiclass import MulticlassCalibrator
-from calibrant.calibrators.softmax_newton import exact_direction, minimise
+from calibrant.calibrators.softmax_newton import Optimum, exact_direction, minimise
 from calibrant.calibrators.softmax_regression import OwnFeatures, SoftmaxObjective, row_blocks
 from calibrant.entries import COUNT, FLAG, NUMBER, Entries, array
 from calibrant.inputs import FloatArray
 from calibrant.saving import saveable
 from calibrant.transforms import softmax
+
+Floats = NDArray[np.float64]
 
 _LARGEST_LOGIT = 1e300
 
@@ -128,7 +130,10 @@ class VectorScaling(MulticlassCalibrator):
         gauge = np.column_stack([np.zeros_like(middle), np.ones_like(middle)])
         objective = SoftmaxObjective(OwnFeatures(values), codes, weight, ridge=0.0, gauge=gauge)
         start = np.column_stack([spread, middle])  # scales one, biases zero
-        optimum = minimise(objective, start, exact_direction(objective))
+        self._keep(minimise(objective, start, exact_direction(objective)), middle, spread)
+
+    def _keep(self, optimum: Optimum, middle: Floats, spread: Floats) -> None:
+        """Keep the optimum for logits less `middle`, over `spread`."""
         self.scale_ = optimum.theta[:, 0] / spread
         bias = optimum.theta[:, 1] - self.scale_ * middle
         self.bias_ = bias - bias.mean()
