@@ -47,7 +47,7 @@ def test_every_value_of_a_csv_file_stays_the_text_that_it_was(
         csv.writer(file).writerows(rows)  # lines end with CR LF
     run = calibrant(*APPLY)
     assert (run.code, run.stderr) == (0, "")
-    assert run.stdout == "Wrote 5 rows to out.csv, with calibrated_p.\n"
+    assert run.stdout == "Wrote 5 rows of new.csv to out.csv, with calibrated_p.\n"
     written = rows_of(tmp_path / "out.csv")
     assert [row[:-1] for row in written] == rows
     assert written[0][-1] == "calibrated_p"

@@ -17,11 +17,13 @@ from calibrant.cli.options import (
     Json,
     Label,
     PosLabel,
-    Prefix,
     Prob,
+    ProbPrefix,
     Resamples,
+    ResamplesOrNone,
     Scale,
     Seed,
+    TableOutput,
     Weight,
     print_json,
     read,
@@ -31,7 +33,6 @@ from calibrant.cli.reporting import forecast_report, report
 app = typer.Typer(
     help="Can the decision maker trust these probabilities?",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -45,7 +46,7 @@ def evaluate(
     file: File,
     label: Label,
     prob: Prob,
-    prob_prefix: Prefix = None,
+    prob_prefix: ProbPrefix = None,
     weight: Weight = None,
     pos_label: PosLabel = None,
     scale: Input = "probability",
@@ -54,13 +55,15 @@ def evaluate(
         Literal["uniform", "quantile"],
         typer.Option(help="Bins of equal width, or of about equally many rows."),
     ] = "uniform",
-    resamples: Resamples = 999,
+    resamples: ResamplesOrNone = 999,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """Measure how well predictions agree with what happened.
 
-    Example: calibrant evaluate scored.csv --label bought --prob p_buy
+    \b
+    Example:
+      calibrant evaluate scored.csv --label bought --prob p_buy
     """
     from calibrant.cli import evaluation, show
 
@@ -76,9 +79,9 @@ def evaluate(
                 progress=progress,
             )
     if as_json:
-        print_json({"file": str(file), "columns": list(data.columns), **found.to_dict()})
+        print_json({"file": data.source, "columns": list(data.columns), **found.to_dict()})
     else:
-        show.evaluation(found, str(file), data.mapping())
+        show.evaluation(found, data.source, data.mapping())
 
 
 @app.command("test")
@@ -86,7 +89,7 @@ def calibration_test_command(
     file: File,
     label: Label,
     prob: Prob,
-    prob_prefix: Prefix = None,
+    prob_prefix: ProbPrefix = None,
     pos_label: PosLabel = None,
     scale: Input = "probability",
     kind: Annotated[
@@ -97,18 +100,20 @@ def calibration_test_command(
         Literal["bootstrap", "asymptotic"], typer.Option(help="Which test.")
     ] = "bootstrap",
     alpha: Annotated[float, typer.Option(help="Reject when p is at most this.")] = 0.05,
-    resamples: Annotated[
-        int, typer.Option(min=1, max=1_000_000, help="Resamples of the bootstrap.")
-    ] = 999,
+    resamples: Resamples = 999,
     shuffle: Annotated[
         bool, typer.Option("--shuffle", help="Put rows in random order before pairing them.")
     ] = False,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Test whether the predictions are calibrated; exit status 3 if that is rejected.
+    """Test whether the predictions are calibrated.
 
-    Example: calibrant test scored.csv --label bought --prob p_buy --alpha 0.01
+    The exit status is 3 if that is rejected.
+
+    \b
+    Example:
+      calibrant test scored.csv --label bought --prob p_buy --alpha 0.01
     """
     from calibrant import calibration_test
     from calibrant.cli import show
@@ -131,8 +136,9 @@ def calibration_test_command(
             )
     rejected = found.pvalue <= alpha
     if as_json:
-        print_json({"file": str(file), "alpha": alpha, "rejected": rejected, **found.to_dict()})
+        print_json({"file": data.source, "alpha": alpha, "rejected": rejected, **found.to_dict()})
     else:
+        show.predictions(data)
         show.out.print(str(found))
         decision = "rejected" if rejected else "not rejected"
         show.out.print(f"Calibration is {decision} at level {alpha:g}.", style="bold")
@@ -148,11 +154,13 @@ forecast_app.command("report")(forecast_report)
 
 @app.command()
 def apply(
-    calibrator: Annotated[Path, typer.Argument(help="What fit saved.", show_default=False)],
+    calibrator: Annotated[
+        Path, typer.Argument(metavar="CALIBRATOR", help="What fit saved.", show_default=False)
+    ],
     file: File,
     prob: Prob,
-    output: Annotated[Path, typer.Option(help="The new CSV or Parquet file.", show_default=False)],
-    prob_prefix: Prefix = None,
+    output: TableOutput,
+    prob_prefix: ProbPrefix = None,
     scale: Annotated[
         Scale, typer.Option("--input", help="What the predictions are; the same as for fit.")
     ] = "probability",
@@ -164,15 +172,18 @@ def apply(
 ) -> None:
     """Write a copy of a file with calibrated probabilities appended.
 
-    Example: calibrant apply buy.json new.csv --prob p_buy --output calibrated.csv
+    \b
+    Example:
+      calibrant apply buy.json new.csv --prob p_buy -o calibrated.csv
     """
     from calibrant.cli import applying, files, predictions, show
 
     with as_user_error():
         fitted = applying.load_calibrator(calibrator)
         applying.check_scale(calibrator, fitted, scale)
-        table = files.open_table(file)
         files.check_output(output, sources=[file, calibrator], overwrite=force)
+        files.check_format(output)
+        table = files.open_table(file)
         named = predictions.prediction_columns(table, prob, prob_prefix)
         columns = applying.in_class_order(fitted, named)
         with show.progress() as progress:
@@ -188,18 +199,24 @@ def apply(
             )
     new = [prefix + column for column in columns]
     if as_json:
-        print_json({"file": str(file), "output": str(output), "rows": n_rows, "columns": new})
+        print_json({"file": table.name, "output": str(output), "rows": n_rows, "columns": new})
     else:
-        show.out.print(f"Wrote {n_rows:,} rows to {output}, with {', '.join(new[:4])}"
-                       f"{', ...' if len(new) > 4 else ''}.")  # fmt: skip
+        show.written(n_rows, table.name, output, new)
 
 
 @app.command()
 def demo(
-    output: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("demo"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path(
+        "demo"
+    ),
     force: Force = False,
 ) -> None:
-    """Do the whole job on real forecasts that come with calibrant."""
+    """Do the whole job on real forecasts that come with calibrant.
+
+    \b
+    Example:
+      calibrant demo -o demo
+    """
     from calibrant.cli.demo import run
 
     if output.exists() and not force and (output.is_file() or any(output.iterdir())):

@@ -12,9 +12,10 @@ from polars.io.plugins import register_io_source
 
 from calibrant.calibrators.base import Calibrator
 from calibrant.cli.errors import UserError, listed
-from calibrant.cli.files import Table, check_format, has_format, require_file
+from calibrant.cli.files import has_format, require_file
 from calibrant.cli.predictions import Scale, named_labels, read_values
 from calibrant.cli.selection import food, takes_any_scale
+from calibrant.cli.tables import Table
 from calibrant.saving import atomic_path, load, read_document
 
 
@@ -63,7 +64,7 @@ def calibrated_columns(
     new = [prefix + column for column in columns]
     taken = [name for name in new if name in table.columns]
     if taken:
-        raise UserError(f'{table.path} has a column "{taken[0]}" already: choose another --prefix.')
+        raise UserError(f'{table.name} has a column "{taken[0]}" already: choose another --prefix.')
     return new
 
 
@@ -82,7 +83,6 @@ def write_calibrated(
 
     The file appears when it is complete, or not at all.
     """
-    check_format(output)
     new = calibrated_columns(calibrator, table, columns, prefix)
     schema = table.lazy.collect_schema()
     schema.update(dict.fromkeys(new, pl.Float64()))

@@ -166,7 +166,7 @@ def _job(
         prefix="calibrated_",
         overwrite=overwrite,
     )
-    show.out.print(f"Wrote {rows:,} rows to {output}.")
+    show.written(rows, str(future), output, [f"calibrated_{column}" for column in columns])
 
     again = f"--prob-prefix calibrated_{predictions}" if scale == "logit" else ""
     _command(

@@ -23,3 +23,8 @@ def listed(names: Sequence[str], limit: int = 12) -> str:
     """Some names for a message."""
     more = f", ... ({len(names)} in all)" if len(names) > limit else ""
     return ", ".join(names[:limit]) + more
+
+
+def first_line(error: Exception) -> str:
+    """The first line of another's complaint."""
+    return str(error).strip().splitlines()[0]

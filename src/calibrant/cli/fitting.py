@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -10,13 +9,16 @@ import typer
 from calibrant.cli.errors import UserError, as_user_error
 from calibrant.cli.options import (
     File,
+    Folds,
     Force,
     Input,
     Json,
+    JsonOutput,
     Label,
     PosLabel,
-    Prefix,
     Prob,
+    ProbPrefix,
+    Resamples,
     Seed,
     Weight,
     print_json,
@@ -33,10 +35,8 @@ def fit(
     file: File,
     label: Label,
     prob: Prob,
-    output: Annotated[
-        Path, typer.Option(help="Where to save the calibrator (JSON).", show_default=False)
-    ],
-    prob_prefix: Prefix = None,
+    output: JsonOutput,
+    prob_prefix: ProbPrefix = None,
     weight: Weight = None,
     pos_label: PosLabel = None,
     scale: Input = "probability",
@@ -49,7 +49,7 @@ def fit(
             "ovr-isotonic, ovr-histogram (one class against the rest).",
         ),
     ] = "auto",
-    cv: Annotated[int, typer.Option(min=2, help="Folds that auto compares on.")] = 5,
+    cv: Folds = 5,
     seed: Seed = 0,
     force: Force = False,
     as_json: Json = False,
@@ -60,7 +60,9 @@ def fit(
     loss, the uncalibrated predictions among them. The simplest within one standard error of the
     best is fitted and saved; nothing, if these are the uncalibrated predictions.
 
-    Example: calibrant fit scored.csv --label bought --prob p_buy --output buy.json
+    \b
+    Example:
+      calibrant fit scored.csv --label bought --prob p_buy -o buy.json
     """
     from calibrant.cli import files, selection, show
     from calibrant.saving import save
@@ -90,7 +92,7 @@ def fit(
     if as_json:
         print_json(
             {
-                "file": str(file),
+                "file": data.source,
                 "method": None if fitted is None else chosen,
                 "output": None if fitted is None else str(output),
                 "notes": list(notes),
@@ -98,7 +100,7 @@ def fit(
             }
         )
         return
-    show.out.print(f"{file}: {len(data.y):,} rows; {data.mapping()}")
+    show.predictions(data)
     if found is not None:
         show.comparison(found)
     show.notes(chosen, notes)
@@ -112,7 +114,7 @@ def compare(
     file: File,
     label: Label,
     prob: Prob,
-    prob_prefix: Prefix = None,
+    prob_prefix: ProbPrefix = None,
     weight: Weight = None,
     pos_label: PosLabel = None,
     scale: Input = "probability",
@@ -125,19 +127,19 @@ def compare(
             show_default=False,
         ),
     ] = None,
-    cv: Annotated[int, typer.Option(min=2, help="Folds to compare on.")] = 5,
-    resamples: Annotated[
-        int, typer.Option(min=1, max=1_000_000, help="Resamples for intervals.")
-    ] = 999,
+    cv: Folds = 5,
+    resamples: Resamples = 999,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Compare calibrators with each other and with the uncalibrated predictions.
+    """Compare calibrators, and the uncalibrated predictions.
 
     Every row is predicted by calibrators that were not fitted on it. A calibrator is called better
     only if the 95 % interval of the difference excludes zero.
 
-    Example: calibrant compare scored.csv --label bought --prob p_buy --metric brier
+    \b
+    Example:
+      calibrant compare scored.csv --label bought --prob p_buy --metric brier
     """
     from calibrant.cli import selection, show
 
@@ -154,9 +156,9 @@ def compare(
                 progress=progress,
             )
     if as_json:
-        print_json({"file": str(file), "columns": list(data.columns), **found.to_dict()})
+        print_json({"file": data.source, "columns": list(data.columns), **found.to_dict()})
         return
-    show.out.print(f"{file}: {len(data.y):,} rows; {data.mapping()}")
+    show.predictions(data)
     show.comparison(found)
     for name, notes in found.notes.items():
         show.notes(name, notes)

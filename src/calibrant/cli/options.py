@@ -10,7 +10,15 @@ import typer
 
 Scale = Literal["probability", "logit"]
 
-File = Annotated[Path, typer.Argument(help="A CSV or Parquet file.", show_default=False)]
+File = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="CSV, Parquet or JSON lines, by its ending; a folder or a quoted pattern of Parquet "
+        "files; - for standard input.",
+        show_default=False,
+    ),
+]
 Label = Annotated[str, typer.Option(metavar="COLUMN", help="What happened.", show_default=False)]
 Prob = Annotated[
     list[str],
@@ -21,16 +29,13 @@ Prob = Annotated[
         show_default=False,
     ),
 ]
-Prefix = Annotated[
+ProbPrefix = Annotated[
     str | None,
-    typer.Option(
-        "--prob-prefix",
-        metavar="TEXT",
-        help="Take all columns whose names begin so.",
-        show_default=False,
-    ),
+    typer.Option(metavar="TEXT", help="Take all columns whose names begin so.", show_default=False),
 ]
-Weight = Annotated[str | None, typer.Option(metavar="COLUMN", help="Weights.", show_default=False)]
+Weight = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="Weights of the rows.", show_default=False)
+]
 PosLabel = Annotated[
     str | None,
     typer.Option(
@@ -40,15 +45,27 @@ PosLabel = Annotated[
     ),
 ]
 Input = Annotated[Scale, typer.Option("--input", help="What the predictions are.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of all that is random.")]
+Folds = Annotated[int, typer.Option("--cv", min=2, help="Folds to compare calibrators on.")]
 Resamples = Annotated[
+    int, typer.Option(min=1, max=1_000_000, help="Resamples for intervals and tests.")
+]
+ResamplesOrNone = Annotated[
     int,
     typer.Option(
         min=0, max=1_000_000, help="Resamples for intervals and the test; 0 leaves them out."
     ),
 ]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of all that is random.")]
+TableOutput = Annotated[
+    Path,
+    typer.Option("--output", "-o", help="The new CSV or Parquet file.", show_default=False),
+]
+JsonOutput = Annotated[
+    Path,
+    typer.Option("--output", "-o", help="Where to save it, as JSON.", show_default=False),
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
 def read(

@@ -12,7 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from calibrant.cli.errors import UserError, listed
-from calibrant.cli.files import Table, numbers, refuse_where
+from calibrant.cli.tables import Table
+from calibrant.cli.values import numbers, refuse_where
 from calibrant.inputs import ROW_SUM_TOLERANCE, FloatArray
 from calibrant.transforms import inv_logit, softmax
 
@@ -23,6 +24,8 @@ Scale = Literal["probability", "logit"]
 class Data:
     """Predictions with outcomes, ready for the library."""
 
+    source: str
+    """What the file is called in messages."""
     y: NDArray[Any]
     values: FloatArray
     """What the file holds: probabilities or logits, (n,) or (n, K)."""
@@ -54,13 +57,13 @@ def prediction_columns(table: Table, names: Sequence[str], prefix: str | None) -
     if bool(names) == (prefix is not None):
         raise UserError(
             "name the columns of predictions, either with --prob (once for each class) or with "
-            f"--prob-prefix. The columns of {table.path}: {listed([*table.columns])}."
+            f"--prob-prefix. The columns of {table.name}: {listed([*table.columns])}."
         )
     if prefix is not None:
         names = [column for column in table.columns if column.startswith(prefix)]
         if not names:
             raise UserError(
-                f'no column of {table.path} begins with "{prefix}". Its columns: '
+                f'no column of {table.name} begins with "{prefix}". Its columns: '
                 f"{listed([*table.columns])}."
             )
     table.require(names)
@@ -85,7 +88,8 @@ def read_data(
         weights = numbers(table, frame[weight])
         refuse_where(weights < 0, table, frame[weight], "but a weight cannot be negative")
     labels = _labels(table, frame[label], y, columns, pos_label)
-    return Data(y, values, to_probabilities(values, scale), weights, labels, columns)
+    prob = to_probabilities(values, scale)
+    return Data(table.name, y, values, prob, weights, labels, columns)
 
 
 def read_values(
@@ -119,7 +123,7 @@ def read_values(
         if off.any():
             row = int(off.argmax())
             raise UserError(
-                f"{table.path}, {table.place(first_row + row)}: the probabilities "
+                f"{table.name}, {table.place(first_row + row)}: the probabilities "
                 f"{listed([*columns], 4)} sum to {sums[row]:.6g}, not to one: name a column for "
                 "each class, or correct them."
             )
@@ -163,7 +167,7 @@ def read_labels(table: Table, column: pl.Series) -> NDArray[Any]:
     if column.dtype.is_integer() or column.dtype in (pl.Boolean, pl.String):
         return np.array(column.to_list()) if column.dtype == pl.String else column.to_numpy()
     raise UserError(
-        f'column "{column.name}" of {table.path} holds values of type {column.dtype}; labels are '
+        f'column "{column.name}" of {table.name} holds values of type {column.dtype}; labels are '
         "whole numbers, text or booleans."
     )
 
@@ -202,7 +206,7 @@ def _labels(
         return named
     if len(present) != len(columns):
         raise UserError(
-            f'column "{column.name}" of {table.path} has {len(present)} labels '
+            f'column "{column.name}" of {table.name} has {len(present)} labels '
             f"({listed([str(v) for v in present], 6)}), but there are {len(columns)} columns of "
             "predictions, and their names do not end with the labels: name one column for each "
             "class."

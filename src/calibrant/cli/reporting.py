@@ -17,12 +17,12 @@ from calibrant.cli.options import (
     Json,
     Label,
     PosLabel,
-    Prefix,
     Prob,
+    ProbPrefix,
+    Resamples,
     Seed,
     Weight,
     print_json,
-    read,
 )
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="The HTML file.", show_default=False)]
@@ -43,9 +43,6 @@ Date = Annotated[
         show_default=False,
     ),
 ]
-Resamples = Annotated[
-    int, typer.Option(min=1, max=1_000_000, help="Resamples for intervals and tests.")
-]
 
 
 def report(
@@ -53,7 +50,7 @@ def report(
     label: Label,
     prob: Prob,
     output: Output,
-    prob_prefix: Prefix = None,
+    prob_prefix: ProbPrefix = None,
     weight: Weight = None,
     pos_label: PosLabel = None,
     scale: Input = "probability",
@@ -65,16 +62,24 @@ def report(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Write a report on predictions: one HTML file that any browser opens.
+    """Write a report on predictions as a web page.
 
-    It loads nothing from elsewhere, prints, and says how everything in it was computed.
+    It is one HTML file that any browser opens. It loads nothing from elsewhere, prints, and says
+    how everything in it was computed.
 
-    Example: calibrant report scored.csv --label bought --prob p_buy --by region -o report.html
+    \b
+    Example:
+      calibrant report scored.csv --label bought --prob p_buy -o report.html
     """
+    from calibrant.cli.files import open_table
+    from calibrant.cli.predictions import prediction_columns, read_data
+
     _check_output(file, output, force)
     with as_user_error():
-        data = read(file, label, prob, prob_prefix, weight, pos_label, scale)
-        groups = _groups(file, by)
+        table = open_table(file)
+        columns = prediction_columns(table, prob, prob_prefix)
+        data = read_data(table, label, columns, weight=weight, pos_label=pos_label, scale=scale)
+        groups = _groups(table, by)
 
     def make() -> Any:
         from calibrant.reporting import report as make_report
@@ -85,17 +90,17 @@ def report(
             labels=data.labels,
             by=groups,
             sample_weight=data.weight,
-            title=title or file.name,
+            title=title or Path(table.name).name,
             date=date,
             n_resamples=resamples,
             random_state=seed,
         )
 
-    _write(make, file, output, force, as_json)
+    _write(make, table, output, force, as_json)
 
 
 def forecast_report(
-    file: opt.File,
+    file: File,
     target: opt.Target,
     output: Output,
     quantiles: opt.Quantiles,
@@ -103,30 +108,33 @@ def forecast_report(
     sd: opt.Sd = None,
     sort_quantiles: opt.SortQuantiles = False,
     members_prefix: opt.MembersPrefix = None,
-    weight: opt.Weight = None,
+    weight: Weight = None,
     by: By = None,
     title: Title = None,
     date: Date = None,
     resamples: Resamples = 999,
-    seed: opt.Seed = 0,
-    force: opt.Force = False,
-    as_json: opt.Json = False,
+    seed: Seed = 0,
+    force: Force = False,
+    as_json: Json = False,
 ) -> None:
-    """Write a report on forecasts: one HTML file that any browser opens.
+    """Write a report on forecasts as a web page.
 
-    It loads nothing from elsewhere, prints, and says how everything in it was computed.
+    It is one HTML file that any browser opens. It loads nothing from elsewhere, prints, and says
+    how everything in it was computed.
 
-    Example: calibrant forecast report scored.csv --mean mu --sd sigma --target y -o report.html
+    \b
+    Example:
+      calibrant forecast report scored.csv --mean mu --sd sigma --target y \\
+        -o report.html
     """
-    from calibrant.cli.files import open_table
-    from calibrant.cli.forecast.columns import Given, forecast_columns, read_data
+    from calibrant.cli.forecast.columns import read_data
 
     _check_output(file, output, force)
     with as_user_error():
-        table = open_table(file)
-        given = Given(mean, sd, quantiles, members_prefix, sort_quantiles)
-        data = read_data(table, forecast_columns(table, given), target, weight)
-        groups = _groups(file, by)
+        columns = opt.columns_of(file, mean, sd, quantiles, members_prefix, sort_quantiles)
+        data = read_data(columns, target, weight)
+        table = columns.table
+        groups = _groups(table, by)
 
     def make() -> Any:
         from calibrant.reporting import forecast_report as make_report
@@ -136,13 +144,13 @@ def forecast_report(
             data.y,
             by=groups,
             sample_weight=data.weight,
-            title=title or file.name,
+            title=title or Path(table.name).name,
             date=date,
             n_resamples=resamples,
             random_state=seed,
         )
 
-    _write(make, file, output, force, as_json)
+    _write(make, table, output, force, as_json)
 
 
 def _check_output(file: Path, output: Path, force: bool) -> None:
@@ -153,18 +161,16 @@ def _check_output(file: Path, output: Path, force: bool) -> None:
     files.check_output(output, sources=[file], overwrite=force)
 
 
-def _groups(file: Path, by: str | None) -> Any:
+def _groups(table: Any, by: str | None) -> Any:
     """The column that says which group a row is in."""
-    from calibrant.cli.files import open_table
     from calibrant.cli.predictions import read_labels
 
     if by is None:
         return None
-    table = open_table(file)
     return read_labels(table, table.collect([by])[by])
 
 
-def _write(make: Callable[[], Any], file: Path, output: Path, force: bool, as_json: bool) -> None:
+def _write(make: Callable[[], Any], table: Any, output: Path, force: bool, as_json: bool) -> None:
     from calibrant.cli import show
 
     try:
@@ -174,7 +180,7 @@ def _write(make: Callable[[], Any], file: Path, output: Path, force: bool, as_js
         raise UserError(str(error)) from error
     found.save(output, overwrite=force)
     if as_json:
-        print_json({"file": str(file), "output": str(output), "verdict": found.verdict})
+        print_json({"file": table.name, "output": str(output), "verdict": found.verdict})
         return
     show.out.print(found.verdict, style="bold")
     show.out.print(f"Wrote {output}: open it in a browser.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 from rich import box
@@ -13,7 +14,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from calibrant import CalibrationTest, ReliabilityTable
+from calibrant.cli.errors import listed
 from calibrant.cli.evaluation import Evaluation
+from calibrant.cli.predictions import Data
 from calibrant.selection import CalibratorComparison
 from calibrant.selection.showing import details
 
@@ -58,6 +61,16 @@ def evaluation(found: Evaluation, source: str, mapping: str) -> None:
     if found.test is not None:
         out.print()
         test_line(found.test)
+
+
+def predictions(data: Data) -> None:
+    """What was read."""
+    out.print(f"{data.source}: {len(data.y):,} rows; {data.mapping()}")
+
+
+def written(n_rows: int, source: str, output: Path, columns: Sequence[str]) -> None:
+    """What became of a file."""
+    out.print(f"Wrote {n_rows:,} rows of {source} to {output}, with {listed(columns, 6)}.")
 
 
 def measures(found: Evaluation) -> None:

@@ -73,7 +73,7 @@ def test_every_family(calibrant, proteins, tmp_path: Path, family) -> None:
 def test_probabilities_alone(calibrant, proteins, fitted, tmp_path: Path) -> None:
     run = calibrant(*APPLY, "-o", "out.csv", "--cdf-at", "0,0.5")
     assert (run.code, run.stderr) == (0, "")
-    assert run.text == "Wrote 900 rows to out.csv, with cdf_0, cdf_0.5."
+    assert run.text == "Wrote 900 rows of proteins.csv to out.csv, with cdf_0, cdf_0.5."
     written = pl.read_csv(tmp_path / "out.csv")
     assert written.columns == [*proteins.frame.columns, "cdf_0", "cdf_0.5"]
     expected = fitted.transform(proteins.forecasts["normal"]).cdf(0.5)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,17 @@ import typer
 
 from calibrant.cli.errors import UserError, as_user_error
 from calibrant.cli.forecast import options as opt
+from calibrant.cli.options import (
+    File,
+    Force,
+    Json,
+    JsonOutput,
+    Resamples,
+    Seed,
+    TableOutput,
+    Weight,
+    print_json,
+)
 
 app = typer.Typer(
     help="Forecasts of a real outcome: a distribution for each row.",
@@ -20,30 +30,34 @@ app = typer.Typer(
 
 @app.command()
 def evaluate(
-    file: opt.File,
+    file: File,
     target: opt.Target,
     quantiles: opt.Quantiles,
     mean: opt.Mean = None,
     sd: opt.Sd = None,
     sort_quantiles: opt.SortQuantiles = False,
     members_prefix: opt.MembersPrefix = None,
-    weight: opt.Weight = None,
+    weight: Weight = None,
     calibrator: opt.WithCalibrator = None,
-    seed: opt.Seed = 0,
-    as_json: opt.Json = False,
+    seed: Seed = 0,
+    as_json: Json = False,
 ) -> None:
     """Measure how far forecasts agree with the outcomes.
 
-    Example: calibrant forecast evaluate scored.csv --mean mu --sd sigma --target y
+    \b
+    Example:
+      calibrant forecast evaluate scored.csv --mean mu --sd sigma --target y
     """
     from calibrant.cli import show
     from calibrant.cli.forecast import recalibrating, showing
+    from calibrant.cli.forecast.columns import read_data
     from calibrant.evaluation import forecasts as evaluating
 
     with as_user_error(), show.progress() as progress, show.warnings_as_notes():
         fitted = None if calibrator is None else recalibrating.load_recalibration(calibrator)
-        columns = _columns(file, mean, sd, quantiles, members_prefix, sort_quantiles)
-        data = _read(columns, target, weight)
+        columns = opt.columns_of(file, mean, sd, quantiles, members_prefix, sort_quantiles)
+        data = read_data(columns, target, weight)
+        assert data.y is not None
         forecasts = [data.forecast]
         if fitted is not None:
             forecasts.append(fitted.transform(data.forecast))
@@ -53,9 +67,9 @@ def evaluate(
         )
     if as_json:
         found = after[0] if after else before
-        read = {"file": str(file), "columns": list(columns.names), "target": target}
+        read = {"file": columns.table.name, "columns": list(columns.names), "target": target}
         content = {**read, "calibrator": _text(calibrator), **found.to_dict()}
-        _print_json(content | ({"uncalibrated": before.to_dict()} if after else {}))
+        print_json(content | ({"uncalibrated": before.to_dict()} if after else {}))
         return
     showing.rows(data)
     if after:
@@ -66,32 +80,36 @@ def evaluate(
 
 @app.command()
 def recalibrate(
-    file: opt.File,
+    file: File,
     target: opt.Target,
-    output: opt.MapOutput,
+    output: JsonOutput,
     quantiles: opt.Quantiles,
     mean: opt.Mean = None,
     sd: opt.Sd = None,
     sort_quantiles: opt.SortQuantiles = False,
     members_prefix: opt.MembersPrefix = None,
-    weight: opt.Weight = None,
+    weight: Weight = None,
     method: opt.Method = "threshold",
     layers: opt.Layers = None,
     tol: opt.Tol = None,
     no_early_stopping: opt.NoEarlyStopping = False,
-    seed: opt.Seed = 0,
-    force: opt.Force = False,
-    as_json: opt.Json = False,
+    seed: Seed = 0,
+    force: Force = False,
+    as_json: Json = False,
 ) -> None:
     """Learn how forecasts have to be corrected, and save it.
 
     What it does is measured on a third of the rows, drawn at random, that a first fit did not see;
     what is saved is fitted on all rows. Use rows that the forecaster was not trained on.
 
-    Example: calibrant forecast recalibrate past.csv --mean mu --sd sigma --target y -o map.json
+    \b
+    Example:
+      calibrant forecast recalibrate past.csv --mean mu --sd sigma --target y \\
+        -o map.json
     """
     from calibrant.cli import files, show
     from calibrant.cli.forecast import recalibrating, showing
+    from calibrant.cli.forecast.columns import read_data
 
     def make() -> Any:
         return recalibrating.recalibration_of(
@@ -103,12 +121,12 @@ def recalibrate(
     files.check_output(output, sources=[file], overwrite=force)
     make()  # options that do not go together are refused before the file is read
     with as_user_error(), show.progress() as progress, show.warnings_as_notes():
-        columns = _columns(file, mean, sd, quantiles, members_prefix, sort_quantiles)
-        data = _read(columns, target, weight)
+        columns = opt.columns_of(file, mean, sd, quantiles, members_prefix, sort_quantiles)
+        data = read_data(columns, target, weight)
         found = recalibrating.fit(make, method, data, seed=seed, progress=progress)
         found.recalibration.save(output, overwrite=force)
     if as_json:
-        _print_json({"file": str(file), "output": str(output), **found.to_dict()})
+        print_json({"file": columns.table.name, "output": str(output), **found.to_dict()})
     else:
         showing.rows(data)
         showing.recalibration(found, target, str(output))
@@ -117,8 +135,8 @@ def recalibrate(
 @app.command()
 def apply(
     calibrator: opt.Calibrator,
-    file: opt.File,
-    output: opt.TableOutput,
+    file: File,
+    output: TableOutput,
     quantiles: opt.Quantiles,
     mean: opt.Mean = None,
     sd: opt.Sd = None,
@@ -127,12 +145,15 @@ def apply(
     levels: opt.Levels = None,
     cdf_at: opt.CdfAt = None,
     prefix: opt.Prefix = "",
-    force: opt.Force = False,
-    as_json: opt.Json = False,
+    force: Force = False,
+    as_json: Json = False,
 ) -> None:
     """Write a copy of a file with recalibrated forecasts appended.
 
-    Example: calibrant forecast apply map.json new.csv --mean mu --sd sigma -o recalibrated.csv
+    \b
+    Example:
+      calibrant forecast apply map.json new.csv --mean mu --sd sigma \\
+        -o recalibrated.csv
     """
     from calibrant.cli import files, show
     from calibrant.cli.forecast import appending, recalibrating
@@ -140,7 +161,7 @@ def apply(
     names, make = appending.summary_of(levels, cdf_at)
     with as_user_error():
         fitted = recalibrating.load_recalibration(calibrator)
-        columns = _columns(file, mean, sd, quantiles, members_prefix, sort_quantiles)
+        columns = opt.columns_of(file, mean, sd, quantiles, members_prefix, sort_quantiles)
         files.check_output(output, sources=[file, calibrator], overwrite=force)
         with show.progress() as progress:
             n_rows = appending.write_appended(
@@ -155,14 +176,16 @@ def apply(
             )
     new = [prefix + name for name in names]
     if as_json:
-        _print_json({"file": str(file), "output": str(output), "rows": n_rows, "columns": new})
+        print_json(
+            {"file": columns.table.name, "output": str(output), "rows": n_rows, "columns": new}
+        )
     else:
-        show.out.print(f"Wrote {n_rows:,} rows to {output}, with {', '.join(new)}.")
+        show.written(n_rows, columns.table.name, output, new)
 
 
 @app.command()
 def decide(
-    file: opt.File,
+    file: File,
     threshold: opt.Threshold,
     cost_false_alarm: opt.CostFalseAlarm,
     cost_miss: opt.CostMiss,
@@ -172,15 +195,15 @@ def decide(
     sort_quantiles: opt.SortQuantiles = False,
     members_prefix: opt.MembersPrefix = None,
     target: opt.OutcomeIfKnown = None,
-    weight: opt.Weight = None,
+    weight: Weight = None,
     calibrator: opt.WithCalibrator = None,
     act_when: opt.ActWhen = "below",
     output: opt.Decisions = None,
-    resamples: opt.Resamples = 999,
-    seed: opt.Seed = 0,
+    resamples: Resamples = 999,
+    seed: Seed = 0,
     prefix: opt.Prefix = "",
-    force: opt.Force = False,
-    as_json: opt.Json = False,
+    force: Force = False,
+    as_json: Json = False,
 ) -> None:
     """Decide at a threshold, and say what that will cost.
 
@@ -193,22 +216,25 @@ def decide(
     --output writes a copy of the file with the columns decision (1 to act, 0 not to) and
     probability (of what acting bets on).
 
-    Example: calibrant forecast decide new.csv --mean mu --sd sigma --threshold 3
-    --cost-false-alarm 1 --cost-miss 5 -o decisions.csv
+    \b
+    Example:
+      calibrant forecast decide new.csv --mean mu --sd sigma --threshold 3 \\
+        --cost-false-alarm 1 --cost-miss 5 -o decisions.csv
     """
     from calibrant.cli import files, show
     from calibrant.cli.forecast import appending, deciding, recalibrating, showing
+    from calibrant.cli.forecast.columns import read_data
 
     question = deciding.Question(threshold, cost_false_alarm, cost_miss, act_when)
     names = [appending.DECISION, deciding.PROBABILITY]
     with as_user_error():
         fitted = None if calibrator is None else recalibrating.load_recalibration(calibrator)
-        columns = _columns(file, mean, sd, quantiles, members_prefix, sort_quantiles)
+        columns = opt.columns_of(file, mean, sd, quantiles, members_prefix, sort_quantiles)
         if output is not None:
             sources = [file] if calibrator is None else [file, calibrator]
             files.check_output(output, sources=sources, overwrite=force)
             appending.check_new_names(columns, names, output, prefix)
-        data = _read(columns, target, weight)
+        data = read_data(columns, target, weight)
         forecast = data.forecast if fitted is None else fitted.transform(data.forecast)
         found = deciding.decide(question, data, forecast, n_resamples=resamples, seed=seed)
         if output is not None:
@@ -227,39 +253,13 @@ def decide(
     if as_json:
         asked = {"event": question.event(outcome), "level": question.level}
         named = {"calibrator": _text(calibrator), "output": _text(output)}
-        _print_json({"file": str(file), **asked, **named, **found.to_dict()})
+        print_json({"file": columns.table.name, **asked, **named, **found.to_dict()})
         return
     showing.rows(data)
     showing.decision(question, found, outcome)
     if output is not None:
-        show.out.print(f"Wrote {data.n:,} rows to {output}, with {prefix}decision and "
-                       f"{prefix}probability.")  # fmt: skip
-
-
-def _columns(
-    file: Path,
-    mean: str | None,
-    sd: str | None,
-    quantiles: list[str],
-    members_prefix: str | None,
-    sort_quantiles: bool,
-) -> Any:
-    from calibrant.cli import files
-    from calibrant.cli.forecast.columns import Given, forecast_columns
-
-    given = Given(mean, sd, quantiles, members_prefix, sort_quantiles)
-    return forecast_columns(files.open_table(file), given)
-
-
-def _read(columns: Any, target: str | None, weight: str | None) -> Any:
-    from calibrant.cli.forecast.columns import read_data
-
-    return read_data(columns.table, columns, target, weight)
+        show.written(data.n, columns.table.name, output, [prefix + name for name in names])
 
 
 def _text(path: Path | None) -> str | None:
     return None if path is None else str(path)
-
-
-def _print_json(content: dict[str, Any]) -> None:
-    typer.echo(json.dumps(content, allow_nan=False, default=lambda value: value.item()))

@@ -115,6 +115,6 @@ def check_new_names(columns: ForecastColumns, names: list[str], output: Path, pr
     taken = [prefix + name for name in names if prefix + name in columns.table.columns]
     if taken:
         raise UserError(
-            f'{columns.table.path} has a column "{taken[0]}" already: put something before the '
+            f'{columns.table.name} has a column "{taken[0]}" already: put something before the '
             "names of the new columns with --prefix."
         )

@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 
 from calibrant.cli.errors import UserError, listed
-from calibrant.cli.files import Table, numbers, refuse, refuse_where
+from calibrant.cli.tables import Table
+from calibrant.cli.values import numbers, refuse, refuse_where
 from calibrant.forecasts import Ensemble, Forecast, Normal, Quantiles
 from calibrant.forecasts.base import Floats
 
@@ -139,7 +140,7 @@ def forecast_columns(table: Table, given: Given) -> ForecastColumns:
     if normal + bool(given.quantiles) + (given.members_prefix is not None) != 1:
         raise UserError(
             "say which columns hold the forecast, in one way: --mean and --sd, or --quantiles "
-            f"COLUMN=LEVEL, or --members-prefix. The columns of {table.path}: "
+            f"COLUMN=LEVEL, or --members-prefix. The columns of {table.name}: "
             f"{listed([*table.columns])}."
         )
     if given.sort_quantiles and not given.quantiles:
@@ -155,10 +156,9 @@ def forecast_columns(table: Table, given: Given) -> ForecastColumns:
     return NormalColumns(table, (given.mean, given.sd))
 
 
-def read_data(
-    table: Table, columns: ForecastColumns, target: str | None, weight: str | None
-) -> Data:
+def read_data(columns: ForecastColumns, target: str | None, weight: str | None) -> Data:
     """Read and check the forecasts, outcomes and weights of a whole file."""
+    table = columns.table
     frame = table.collect([*columns.names, *filter(None, [target, weight])])
     forecast = columns.read(frame)
     y = None if target is None else numbers(table, frame[target]).astype(np.float64)
@@ -167,7 +167,7 @@ def read_data(
         weights = numbers(table, frame[weight]).astype(np.float64)
         refuse_where(weights < 0, table, frame[weight], "but a weight cannot be negative")
         if not weights.any():
-            raise UserError(f'column "{weight}" of {table.path} is zero in every row.')
+            raise UserError(f'column "{weight}" of {table.name} is zero in every row.')
     return Data(columns, forecast, target, y, weights)
 
 
@@ -213,7 +213,7 @@ def _member_names(table: Table, prefix: str) -> tuple[str, ...]:
     numbered = sorted((rest for rest in digits if rest.isdecimal()), key=int)
     if not numbered:
         raise UserError(
-            f'no column of {table.path} is named "{prefix}" and a number: --members-prefix m takes '
+            f'no column of {table.name} is named "{prefix}" and a number: --members-prefix m takes '
             f"m1, m2, ... Its columns: {listed([*table.columns])}."
         )
     return tuple(prefix + rest for rest in numbered)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 Column = str | None
 
-File = Annotated[Path, typer.Argument(help="A CSV or Parquet file.", show_default=False)]
-Calibrator = Annotated[Path, typer.Argument(help="What recalibrate saved.", show_default=False)]
+Calibrator = Annotated[
+    Path, typer.Argument(metavar="MAP", help="What recalibrate saved.", show_default=False)
+]
 WithCalibrator = Annotated[
     Path | None,
     typer.Option(
@@ -55,16 +56,6 @@ MembersPrefix = Annotated[
     ),
 ]
 Target = Annotated[str, typer.Option(metavar="COLUMN", help="The outcome.", show_default=False)]
-Weight = Annotated[
-    Column, typer.Option(metavar="COLUMN", help="Weights of the rows.", show_default=False)
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of all that is random.")]
-MapOutput = Annotated[
-    Path,
-    typer.Option("--output", "-o", help="Where to save it (JSON).", show_default=False),
-]
 Method = Annotated[
     Literal["average", "distribution", "threshold"],
     typer.Option(
@@ -91,10 +82,6 @@ NoEarlyStopping = Annotated[
         "--no-early-stopping",
         help="threshold: do not choose the number of layers by cross-validation.",
     ),
-]
-TableOutput = Annotated[
-    Path,
-    typer.Option("--output", "-o", help="The new CSV or Parquet file.", show_default=False),
 ]
 Levels = Annotated[
     str | None,
@@ -151,5 +138,20 @@ Decisions = Annotated[
         show_default=False,
     ),
 ]
-Resamples = Annotated[int, typer.Option(min=1, max=1_000_000, help="Resamples for intervals.")]
 Prefix = Annotated[str, typer.Option(help="Put before the names of the new columns.")]
+
+
+def columns_of(
+    file: Path,
+    mean: str | None,
+    sd: str | None,
+    quantiles: list[str],
+    members_prefix: str | None,
+    sort_quantiles: bool,
+) -> Any:
+    """The columns of a file that hold the forecasts."""
+    from calibrant.cli import files
+    from calibrant.cli.forecast.columns import Given, forecast_columns
+
+    given = Given(mean, sd, quantiles, members_prefix, sort_quantiles)
+    return forecast_columns(files.open_table(file), given)

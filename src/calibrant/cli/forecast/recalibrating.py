@@ -114,7 +114,7 @@ def fit(
     assert data.y is not None
     if data.n < _FEWEST_ROWS:
         raise UserError(
-            f"{data.columns.table.path} has {data.n} rows: a recalibration needs at least "
+            f"{data.columns.table.name} has {data.n} rows: a recalibration needs at least "
             f"{_FEWEST_ROWS}, and some hundreds to be worth it."
         )
     order = np.random.default_rng(seed).permutation(data.n)

@@ -12,7 +12,7 @@ from calibrant.evaluation.forecasts import Evaluation
 
 
 def rows(data: Data) -> None:
-    out.print(f"{data.columns.table.path}: {data.n:,} rows; {data.mapping()}.")
+    out.print(f"{data.columns.table.name}: {data.n:,} rows; {data.mapping()}.")
 
 
 def evaluation(found: Evaluation, target: str) -> None:
