@@ -37,9 +37,12 @@ if TYPE_CHECKING:
         ReliabilityGapDisplay,
         ThresholdCalibrationDisplay,
     )
+    from calibrant.engines.streaming import StreamingReliability
     from calibrant.inference import (
+        CalibrationDrift,
         CalibrationTest,
         ConfidenceInterval,
+        calibration_drift_test,
         calibration_test,
         confidence_interval,
     )
@@ -73,6 +76,7 @@ __all__ = [
     "AverageRecalibration",
     "BetaCalibration",
     "CalibratedClassifier",
+    "CalibrationDrift",
     "CalibrationTest",
     "CalibratorComparison",
     "CalibratorDisplay",
@@ -93,6 +97,7 @@ __all__ = [
     "ReliabilityGapDisplay",
     "ReliabilityTable",
     "Report",
+    "StreamingReliability",
     "TemperatureScaling",
     "ThresholdCalibrationDisplay",
     "ThresholdCalibrationError",
@@ -102,6 +107,7 @@ __all__ = [
     "ace",
     "average_calibration_error",
     "bayes_decision",
+    "calibration_drift_test",
     "calibration_test",
     "compare_calibrators",
     "confidence_interval",
@@ -137,8 +143,10 @@ _HOMES = {
         "CalibratorDisplay", "DecisionCurveDisplay", "PITDisplay", "ReliabilityDisplay",
         "ReliabilityGapDisplay", "ThresholdCalibrationDisplay",
     ),
+    "engines.streaming": ("StreamingReliability",),
     "inference": (
-        "CalibrationTest", "ConfidenceInterval", "calibration_test", "confidence_interval",
+        "CalibrationDrift", "CalibrationTest", "ConfidenceInterval", "calibration_drift_test",
+        "calibration_test", "confidence_interval",
     ),
     "classifier": ("CalibratedClassifier",),
     "decisions": (

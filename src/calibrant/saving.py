@@ -28,7 +28,9 @@ S = TypeVar("S", bound=type[Saveable])
 
 _types: dict[str, type[Saveable]] = {}
 
-_HOMES = ("calibrators", "metrics", "recalibration", "decisions", "selection")
+_HOMES = (
+    "calibrators", "metrics", "recalibration", "decisions", "selection", "engines.streaming",
+)  # fmt: skip
 
 
 def saveable(cls: S) -> S:

@@ -26,6 +26,11 @@ _EVIDENCE = (
 )
 
 
+def evidence(pvalue: float) -> str:
+    """The grade of evidence against a hypothesis, in words."""
+    return next((words for most, words in _EVIDENCE if pvalue <= most), "no evidence")
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class CalibrationTest:
     """What `calibration_test` found.
@@ -60,7 +65,7 @@ class CalibrationTest:
     @property
     def interpretation(self) -> str:
         """What the p-value means, in words."""
-        found = next((words for most, words in _EVIDENCE if self.pvalue <= most), "no evidence")
+        found = evidence(self.pvalue)
         sentence = f"{found.capitalize()} of miscalibration at n = {self.n}"
         if found == "no evidence":
             return f"{sentence}; that is no proof of calibration, more rows may show more."
