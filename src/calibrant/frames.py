@@ -41,6 +41,23 @@ def read_columns(frame: Any, names: Sequence[str]) -> dict[str, Any]:
     return {name: to_numpy(held[name].to_native(), name) for name in names}
 
 
+def is_call_on_frame(first: Any, y_prob: Any, *, y: Any, prob: Any, by: Any) -> bool:
+    """Whether (frame, y=, prob=, by=) was meant, not (y_true, y_prob)."""
+    if y_prob is None and prob is None and y is None:
+        held = nw.from_native(first, pass_through=True)
+        if not isinstance(held, nw.DataFrame | nw.LazyFrame):
+            raise TypeError("y_prob is missing: call with (y_true, y_prob), or (frame, y=, prob=).")
+        return True
+    if y_prob is None:
+        return True
+    if y is not None or prob is not None or by is not None:
+        raise ValueError(
+            "y_prob does not go with y=, prob= or by=, which name the columns of a frame: call "
+            "with (y_true, y_prob), or (frame, y=, prob=)."
+        )
+    return False
+
+
 def aligned(columns: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
     """Lines of right-aligned cells under their headings."""
     widths = [max(map(len, (name, *cells))) for name, cells in columns]

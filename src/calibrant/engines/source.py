@@ -91,14 +91,19 @@ class Source:
                 raise ValueError(f"frame has no column {name!r}: it has {', '.join(schema)}.")
         return cls(rows, schema, groups)
 
+    def where(self, condition: nw.Expr) -> Source:
+        """The rows for which it is true."""
+        return Source(self.rows.filter(condition), self.schema, self.by)
+
+    def extended(self, name: str, value: nw.Expr) -> Source:
+        """The frame with a column more."""
+        return Source(self.rows.with_columns(value.alias(name)), self.schema, self.by)
+
     def only(self, group: Any) -> Source:
         """The rows of one group, by its key; no longer grouped."""
         values = group if len(self.by) > 1 else (group,)
-        rows = self.rows
-        for name, value in zip(self.by, values, strict=True):
-            column = nw.col(name)
-            rows = rows.filter(column.is_null() if value is None else column == value)
-        return Source(rows, self.schema)
+        conditions = map(self._is, self.by, values)
+        return Source(self.rows.filter(*conditions), self.schema)
 
     def number(self, name: str, argument: str) -> nw.Expr:
         """A column of numbers or booleans as doubles.
@@ -212,6 +217,15 @@ class Source:
         """A column to compare and group by; categories are the text that they stand for."""
         categories = self.schema[name] in (nw.Categorical, nw.Enum)
         return nw.col(name).cast(nw.String) if categories else nw.col(name)
+
+    def _is(self, name: str, value: Any) -> nw.Expr:
+        column = self._key(name)
+        if value is not None:
+            same: nw.Expr = column == value
+            return same
+        if self.schema[name].is_float():
+            return column.is_null() | column.is_nan()
+        return column.is_null()
 
     def _complain(self, rules: Sequence[Rule], n_bad: int) -> None:
         """Raise ValueError about the first rule that is broken, with a value that breaks it."""

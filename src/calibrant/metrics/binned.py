@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.binning import bin_edges as make_edges
+from calibrant.frames import is_call_on_frame
 from calibrant.inputs import Predictions, check_predictions
 from calibrant.metrics.counting import count_bins
 from calibrant.metrics.table import ReliabilityTable
@@ -19,7 +22,7 @@ _KINDS = ("classwise", "confidence")
 
 def reliability_table(
     y_true: Any,
-    y_prob: Any,
+    y_prob: Any = None,
     *,
     n_bins: int = 10,
     kind: str = "classwise",
@@ -28,15 +31,21 @@ def reliability_table(
     labels: Any = None,
     pos_label: Any = None,
     sample_weight: Any = None,
-) -> ReliabilityTable:
+    y: str | None = None,
+    prob: str | Sequence[str] | None = None,
+    by: str | Sequence[str] | None = None,
+) -> Any:
     """Count predictions in bins of [0, 1] and compare with what happened.
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        What happened: labels of any kind.
+    y_true : array-like of shape (n,), or a frame
+        What happened: labels of any kind. Or a data frame or relation of Polars (lazy too),
+        pandas, PyArrow, DuckDB, Dask or PySpark, whose columns `y` and `prob` name: its engine
+        counts and sums, and no row leaves it.
     y_prob : array-like of shape (n,), (n, 2) or (n, K)
         Predicted probabilities: of the positive class, or of each class with rows summing to one.
+        Not with a frame.
     n_bins : int, default=10
         Bins of each panel. Quantile bins are fewer where probabilities are tied.
     kind : {"classwise", "confidence"}, default="classwise"
@@ -54,12 +63,20 @@ def reliability_table(
         a class does not occur in `y_true`.
     pos_label : label, optional
         The positive class of two, where they are not 0/1 or bool.
-    sample_weight : array-like of shape (n,), optional
+    sample_weight : array-like of shape (n,), or column name, optional
         Weights; an integer weight means the same as repeating the row.
+    y : str, optional
+        With a frame: its column of outcomes.
+    prob : str or sequence of str, optional
+        With a frame: its column of probabilities, or its column for each class.
+    by : str or sequence of str, optional
+        With a frame: columns of groups, each of which is counted on its own. Null is a group.
 
     Returns
     -------
     ReliabilityTable
+        With `by`: a dict with the table of each group, by its value (a tuple of values if `by`
+        names several columns).
 
     Raises
     ------
@@ -75,6 +92,13 @@ def reliability_table(
     Time O(nK) for uniform bins, O(nK log n) for quantile bins; memory O(K * n_bins), and one
     sorted column for quantile bins.
 
+    On a frame: one aggregation, in which bad rows are found too, and one more for the distinct
+    labels unless `labels` or a column of 0/1 tells them. Counts are those of the arrays, sums agree
+    to 1e-10 of their size (engines add doubles in an order of their own). Classwise tables read
+    each column of `prob` in a query of its own, whose results are united. Quantile bins are exact,
+    after two or three more aggregations for each group and panel; `sample_weight` must then be
+    whole numbers.
+
     Examples
     --------
     >>> from calibrant import reliability_table
@@ -85,9 +109,36 @@ def reliability_table(
     lower  upper  count  mean_prob  observed      gap
         0    0.5      2     0.2500    0.5000  +0.2500
       0.5      1      3     0.8000    1.0000  +0.2000
+
+    The same from a frame, for each country:
+
+    >>> import polars as pl
+    >>> frame = pl.LazyFrame({
+    ...     "won": [0, 1, 1, 1, 1], "p": [0.1, 0.4, 0.8, 0.7, 0.9], "to": list("abbab")
+    ... })
+    >>> by_country = reliability_table(frame, y="won", prob="p", by="to", n_bins=2)
+    >>> by_country["b"].count
+    array([1, 2])
     """
     if kind not in _KINDS:
         raise ValueError(f"kind must be 'classwise' or 'confidence', got {kind!r}.")
+    if is_call_on_frame(y_true, y_prob, y=y, prob=prob, by=by):
+        from calibrant.engines.tables import frame_tables
+
+        tables = frame_tables(
+            y_true,
+            y=y,
+            prob=prob,
+            by=by,
+            n_bins=n_bins,
+            kind=kind,
+            strategy=strategy,
+            given=None if bin_edges is None else partial(_given_edges, bin_edges),
+            labels=labels,
+            pos_label=pos_label,
+            sample_weight=sample_weight,
+        )
+        return tables if by else tables[()]
     data = check_predictions(
         y_true, y_prob, labels=labels, pos_label=pos_label, sample_weight=sample_weight
     )
@@ -105,7 +156,7 @@ def reliability_table(
 
 def ece(
     y_true: Any,
-    y_prob: Any,
+    y_prob: Any = None,
     *,
     n_bins: int = 10,
     kind: str = "classwise",
@@ -115,7 +166,10 @@ def ece(
     labels: Any = None,
     pos_label: Any = None,
     sample_weight: Any = None,
-) -> float:
+    y: str | None = None,
+    prob: str | Sequence[str] | None = None,
+    by: str | Sequence[str] | None = None,
+) -> Any:
     r"""Expected calibration error: the mean gap between prediction and frequency over bins.
 
     .. math:: \operatorname{ECE} = \sum_{b} \frac{W_b}{W}
@@ -127,8 +181,8 @@ def ece(
 
     Parameters
     ----------
-    y_true, y_prob, n_bins, kind, strategy, labels, pos_label, sample_weight
-        As in `reliability_table`.
+    y_true, y_prob, n_bins, kind, strategy, labels, pos_label, sample_weight, y, prob, by
+        As in `reliability_table`, frames too.
     norm : {"l1", "l2"}, default="l1"
         "l2" gives the *squared* error, the mean of the squared gaps.
     debiased : bool, default=False
@@ -140,6 +194,7 @@ def ece(
     Returns
     -------
     float
+        With `by`: a dict of them, by group.
         Zero if prediction and frequency agree in every bin, at most 1. It depends on the bins, and
         chance alone makes it positive; see `debiased`.
 
@@ -178,13 +233,16 @@ def ece(
         labels=labels,
         pos_label=pos_label,
         sample_weight=sample_weight,
+        y=y,
+        prob=prob,
+        by=by,
     )
-    return table.ece(norm=norm, debiased=debiased)
+    return _of_each(table, lambda one: one.ece(norm=norm, debiased=debiased))
 
 
 def mce(
     y_true: Any,
-    y_prob: Any,
+    y_prob: Any = None,
     *,
     n_bins: int = 10,
     kind: str = "classwise",
@@ -192,7 +250,10 @@ def mce(
     labels: Any = None,
     pos_label: Any = None,
     sample_weight: Any = None,
-) -> float:
+    y: str | None = None,
+    prob: str | Sequence[str] | None = None,
+    by: str | Sequence[str] | None = None,
+) -> Any:
     r"""Maximum calibration error: the largest gap between prediction and frequency in any bin.
 
     .. math:: \operatorname{MCE} = \max_{b: W_b > 0}
@@ -202,13 +263,13 @@ def mce(
 
     Parameters
     ----------
-    y_true, y_prob, n_bins, kind, strategy, labels, pos_label, sample_weight
-        As in `reliability_table`.
+    y_true, y_prob, n_bins, kind, strategy, labels, pos_label, sample_weight, y, prob, by
+        As in `reliability_table`, frames too.
 
     Returns
     -------
     float
-        In [0, 1]. One bin with few rows can decide it.
+        With `by`: a dict of them, by group. In [0, 1]. One bin with few rows can decide it.
 
     Raises
     ------
@@ -230,7 +291,7 @@ def mce(
     >>> round(mce([0, 0, 1, 1], [0.1, 0.4, 0.8, 0.9], n_bins=2), 12)
     0.25
     """
-    return reliability_table(
+    table = reliability_table(
         y_true,
         y_prob,
         n_bins=n_bins,
@@ -239,12 +300,16 @@ def mce(
         labels=labels,
         pos_label=pos_label,
         sample_weight=sample_weight,
-    ).mce()
+        y=y,
+        prob=prob,
+        by=by,
+    )
+    return _of_each(table, lambda one: one.mce())
 
 
 def ace(
     y_true: Any,
-    y_prob: Any,
+    y_prob: Any = None,
     *,
     n_bins: int = 10,
     kind: str = "classwise",
@@ -252,7 +317,10 @@ def ace(
     labels: Any = None,
     pos_label: Any = None,
     sample_weight: Any = None,
-) -> float:
+    y: str | None = None,
+    prob: str | Sequence[str] | None = None,
+    by: str | Sequence[str] | None = None,
+) -> Any:
     r"""Average calibration error: the mean gap over non-empty bins, each counting the same.
 
     .. math:: \operatorname{ACE} = \frac{1}{M} \sum_{b: W_b > 0}
@@ -263,13 +331,13 @@ def ace(
 
     Parameters
     ----------
-    y_true, y_prob, n_bins, kind, strategy, labels, pos_label, sample_weight
-        As in `reliability_table`.
+    y_true, y_prob, n_bins, kind, strategy, labels, pos_label, sample_weight, y, prob, by
+        As in `reliability_table`, frames too.
 
     Returns
     -------
     float
-        In [0, 1]. Sparse bins weigh as much as full ones.
+        With `by`: a dict of them, by group. In [0, 1]. Sparse bins weigh as much as full ones.
 
     Raises
     ------
@@ -291,7 +359,7 @@ def ace(
     >>> round(ace([0, 0, 1, 1], [0.1, 0.4, 0.8, 0.9], n_bins=2), 12)
     0.2
     """
-    return reliability_table(
+    table = reliability_table(
         y_true,
         y_prob,
         n_bins=n_bins,
@@ -300,7 +368,18 @@ def ace(
         labels=labels,
         pos_label=pos_label,
         sample_weight=sample_weight,
-    ).ace()
+        y=y,
+        prob=prob,
+        by=by,
+    )
+    return _of_each(table, lambda one: one.ace())
+
+
+def _of_each(table: Any, measure: Callable[[ReliabilityTable], float]) -> Any:
+    """The measure of a table, or those of the tables of groups."""
+    if isinstance(table, ReliabilityTable):
+        return measure(table)
+    return {group: measure(one) for group, one in table.items()}
 
 
 def _quantile_edges(data: Predictions, panels: str, n_bins: int) -> Edges:
