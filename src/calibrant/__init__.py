@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         interval_coverage,
         log_score,
     )
+    from calibrant.metrics.scores import brier_score, log_loss
     from calibrant.metrics.threshold import (
         ThresholdCalibrationError,
         threshold_calibration_error,
@@ -107,6 +108,7 @@ __all__ = [
     "ace",
     "average_calibration_error",
     "bayes_decision",
+    "brier_score",
     "calibration_drift_test",
     "calibration_test",
     "compare_calibrators",
@@ -121,6 +123,7 @@ __all__ = [
     "interval_coverage",
     "inv_logit",
     "load",
+    "log_loss",
     "log_score",
     "logit",
     "mce",
@@ -159,6 +162,7 @@ _HOMES = {
         "CoverageTable", "crps", "distribution_calibration_error", "interval_coverage",
         "log_score",
     ),
+    "metrics.scores": ("brier_score", "log_loss"),
     "metrics.threshold": ("ThresholdCalibrationError", "threshold_calibration_error"),
     "recalibration": (
         "AverageRecalibration", "DistributionRecalibration", "ThresholdRecalibration",
