@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 import shutil
 import sys
 import tempfile
@@ -100,6 +101,8 @@ def check_output(path: Path, *, sources: Sequence[Path], overwrite: bool) -> Non
         raise UserError(f"{path} is a device, which would be replaced: name a file to write.")
     if not path.parent.is_dir():
         raise UserError(f"the folder {path.parent} does not exist: create it first.")
+    if not os.access(path.parent, os.W_OK):
+        raise UserError(f"the folder {path.parent} must not be written to: choose another one.")
     for source in sources:
         if source.is_dir() and path.resolve().is_relative_to(source.resolve()):
             raise UserError(f"{path} is in the folder to be read: choose another for the output.")

@@ -59,13 +59,15 @@ def compare(
     progress: Callable[[str, int, int], None] = lambda title, done, total: None,
 ) -> CalibratorComparison:
     """All calibrators that suit the data, and the uncalibrated predictions, on the same folds."""
-    candidates = methods(len(data.labels), scale)
+    candidates = None
     if scale == "logit" and data.binary and data.values.ndim == 2:
-        del candidates["platt"]  # it could not be applied to two columns
+        known = methods(2, scale)
+        del known["platt"]  # it could not be applied to two columns
+        candidates = list(known.items())
     return compare_calibrators(
         data.values,
         data.y,
-        list(candidates.items()),
+        candidates,
         input=scale,
         cv=cv,
         metrics=metrics,

@@ -104,7 +104,8 @@ class ParquetTable(Table):
     ) -> None:
         self.name = name
         self.files = files
-        first, *rest = ({**_schema(path)} for path in files)
+        called = [name] if len(files) == 1 else map(str, files)
+        first, *rest = ({**_schema(*part)} for part in zip(files, called, strict=True))
         for path, schema in zip(files[1:], rest, strict=True):
             if schema != first:
                 raise UserError(_difference(path, schema, files[0], first))
@@ -180,11 +181,11 @@ class JsonLinesTable(Table):
         return content
 
 
-def _schema(path: Path) -> pl.Schema:
+def _schema(path: Path, name: str) -> pl.Schema:
     try:
         return pl.scan_parquet(path, glob=False).collect_schema()
     except pl.exceptions.PolarsError as error:
-        raise UserError(f"{path} is damaged or not a Parquet file: {first_line(error)}") from error
+        raise UserError(f"{name} is damaged or not a Parquet file: {first_line(error)}") from error
 
 
 def _difference(
