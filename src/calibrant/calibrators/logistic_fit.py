@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from calibrant.calibrators.newton import Floats, minimise
 from calibrant.kernels.logistic import blocks, logistic_derivatives, logistic_loss
 
-_EPS = float(np.finfo(np.float64).eps)
+EPS = float(np.finfo(np.float64).eps)
 # From this many numbers on, a tenth of the rows is fitted first.
 LARGE = 50_000
 TENTH = slice(None, None, 10)
 # Features that vary by less than this count as constant: their slopes could overflow.
-_SMALLEST_RANGE = 1e-303
+SMALLEST_RANGE = 1e-303
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def _to_components(features: Floats, weight: Floats | None, total: float) -> tup
     # Quarters of the features, since the range of very large doubles would overflow.
     low, high = 0.25 * features.min(axis=1), 0.25 * features.max(axis=1)
     unit = float(np.max(high - low, initial=0.0))
-    if unit < _SMALLEST_RANGE:
+    if unit < SMALLEST_RANGE:
         return np.zeros((len(features), 0)), np.zeros(len(features))
     mean = np.zeros(len(features))
     for rows in blocks(features.shape[1], len(features)):
@@ -137,7 +137,7 @@ def _to_components(features: Floats, weight: Floats | None, total: float) -> tup
     if len(features) == 1:
         return np.array([[0.25 / unit]]), centre
     # The features are rounded to eps times their size: no component is known more precisely.
-    noise = 16.0 * _EPS * max(1.0, float(np.abs([low, high]).max()) / unit)
+    noise = 16.0 * EPS * max(1.0, float(np.abs([low, high]).max()) / unit)
     directions = _rotate(features, weight, total, noise)
     return 0.25 / unit * directions, centre
 
