@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import pickle
 import random
@@ -148,7 +149,7 @@ def test_numbers_against_a_set(places):
         counted |= numbers
     runs = monitor.counted.get("s", ())
     assert [k for run in runs for k in run] == sorted(counted)
-    assert all(a.stop < b.start for a, b in zip(runs, runs[1:], strict=False))
+    assert all(a.stop < b.start for a, b in itertools.pairwise(runs))
 
 
 @pytest.mark.parametrize(
