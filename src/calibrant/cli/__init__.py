@@ -47,7 +47,7 @@ def _run() -> int:
     from calibrant.cli.app import app
 
     try:
-        app()
+        app(prog_name="calibrant")
     except SystemExit as ended:
         # typer and rich exit with 1, without a word, when stdout was closed; with 1 for nothing
         # else.

@@ -125,7 +125,7 @@ def forecast_report(
     \b
     Example:
       calibrant forecast report scored.csv --mean mu --sd sigma --target y \\
-        -o report.html
+        -o forecasts.html
     """
     from calibrant.cli.forecast.columns import read_data
 
