@@ -350,13 +350,86 @@ def test_what_is_recommended(binary):
         assert found.best == min(order, key=lambda name: found.scores[name]["brier"].estimate)
 
 
+@pytest.fixture
+def never():
+    """Forecasts that are calibrated, but for one event that was said to be impossible."""
+    p = np.repeat([0.0, 0.2, 0.5, 0.8], 100)
+    y = np.tile(np.arange(100), 4) < 100 * p
+    y[50] = True
+    return p, y
+
+
+def test_zero_for_what_happened_is_not_recommended(never):
+    p, y = never
+    cautious = ("cautious", PlattScaling())
+    found = compare_calibrators(p, y, [cautious], random_state=0)
+    score = found.scores["uncalibrated"]["log_loss"]
+    # It is only one row, so that the rule of one standard error alone would not mind.
+    assert 0 < score.minus_best.estimate < score.minus_best.standard_error * 1.2
+    assert found.surely_wrong == ("uncalibrated",)
+    assert found.recommended == found.best == "cautious"
+    assert found.to_dict()["surely_wrong"] == ["uncalibrated"]
+    # The Brier score is not infinite.
+    found = compare_calibrators(p, y, [cautious], metrics=["brier"], random_state=0)
+    assert found.recommended == "uncalibrated"
+
+
+def test_infinite_losses_come_last_even_where_clipping_makes_them_lower(never):
+    p, y = never
+    found = compare_calibrators(p, y, [("coarse", HistogramBinning(n_bins=1))], random_state=0)
+    losses = {name: scores["log_loss"].estimate for name, scores in found.scores.items()}
+    assert losses["uncalibrated"] < losses["coarse"]
+    assert list(losses) == ["coarse", "uncalibrated"]
+    assert found.recommended == "coarse"
+    assert found.interpretation == (
+        "The predictions as they are gave something that happened a probability of zero, so that "
+        "their log loss is infinite: coarse is safer."
+    )
+
+
+def test_all_surely_wrong():
+    p = np.repeat([0.0, 1.0], 50)
+    y = p == 1
+    y[[0, 99]] = [True, False]
+    found = compare_calibrators(p, y, [IsotonicCalibration()], cv=[
+        (np.arange(1, 99), np.array([0, 99])), (np.array([0, 99]), np.arange(1, 99)),
+    ], random_state=0)  # fmt: skip
+    assert set(found.surely_wrong) == {"uncalibrated", "isotonic"}
+    assert found.recommended == "uncalibrated"
+
+
+def test_dirichlet_needs_rows(animals):
+    z, y, _ = animals
+    prob = softmax(z, axis=1)
+    many = compare_calibrators(prob[:120], y[:120], random_state=0, n_resamples=9)
+    assert many.failures == {}
+    few = compare_calibrators(prob[:119], y[:119], random_state=0, n_resamples=9)
+    assert few.failures == {
+        "dirichlet": "left out, as 119 rows are fewer than 10 for each of its 12 parameters: name "
+        "it in calibrators to fit it all the same."
+    }
+    assert "dirichlet" not in few.scores
+    weight = np.arange(300) < 119
+    assert (
+        "dirichlet"
+        in compare_calibrators(
+            prob, y, sample_weight=weight, random_state=0, n_resamples=9
+        ).failures
+    )
+    named = compare_calibrators(
+        prob[:119], y[:119], [DirichletCalibration()], random_state=0, n_resamples=9
+    )
+    assert named.failures == {}
+
+
 def test_order_of_simplicity(animals, monkeypatch):
     """Candidates that all predict the frequencies differ by simplicity only."""
     z, y, _ = animals
     z = np.zeros_like(z)
     simplest_first = [
-        TemperatureScaling(), OneVsRest(PlattScaling()), OneVsRest(BetaCalibration()),
-        VectorScaling(), OneVsRest(HistogramBinning()), OneVsRest(IsotonicCalibration()),
+        TemperatureScaling(), OneVsRest(PlattScaling()), VectorScaling(),
+        OneVsRest(BetaCalibration()), OneVsRest(HistogramBinning()),
+        OneVsRest(IsotonicCalibration()),
         DirichletCalibration(),
     ]  # fmt: skip
 
@@ -398,7 +471,7 @@ def test_a_candidate_that_fails_says_why(animals):
     reason = found.failures["platt"]
     assert "PlattScaling is for two classes, but X has 3 columns" in reason
     assert set(found.scores) == set(found.predictions) == {"uncalibrated", "vector", "mine"}
-    assert "platt failed: PlattScaling is for two" in " ".join(repr(found).split())
+    assert "platt was not fitted: PlattScaling is for two" in " ".join(repr(found).split())
     frame = found.to_frame("pandas")
     last = frame.iloc[-1]
     assert (last["calibrator"], last["failure"]) == ("platt", reason)

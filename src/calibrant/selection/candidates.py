@@ -30,12 +30,14 @@ UNCALIBRATED = "uncalibrated"
 
 _EPS = float(np.finfo(np.float64).eps)
 
+_ROWS_PER_PARAMETER = 10
+
 # From the simplest to the most flexible.
 _METHODS: dict[type[Calibrator], str] = {
     TemperatureScaling: "temperature",
     PlattScaling: "platt",
-    BetaCalibration: "beta",
     VectorScaling: "vector",
+    BetaCalibration: "beta",
     HistogramBinning: "histogram",
     IsotonicCalibration: "isotonic",
     DirichletCalibration: "dirichlet",
@@ -60,6 +62,19 @@ def default_calibrators(n_classes: int, input: Input) -> dict[str, Calibrator]:
         "ovr-beta": OneVsRest(BetaCalibration()),
         "ovr-isotonic": OneVsRest(IsotonicCalibration()),
         "ovr-histogram": OneVsRest(HistogramBinning()),
+    }
+
+
+def left_out(n_classes: int, n_rows: int) -> dict[str, str]:
+    """Those of the default calibrators that so few rows are not enough for, and why."""
+    n_parameters = n_classes * (n_classes + 1)
+    if n_classes == 2 or n_rows >= _ROWS_PER_PARAMETER * n_parameters:
+        return {}
+    return {
+        "dirichlet": (
+            f"left out, as {n_rows:,} rows are fewer than {_ROWS_PER_PARAMETER} for each of its "
+            f"{n_parameters:,} parameters: name it in calibrators to fit it all the same."
+        )
     }
 
 

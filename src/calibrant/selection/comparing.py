@@ -16,11 +16,12 @@ from calibrant.selection.candidates import (
     Input,
     complexity,
     default_calibrators,
+    left_out,
     named_calibrators,
 )
 from calibrant.selection.comparison import CalibratorComparison
 from calibrant.selection.resampling import METRICS
-from calibrant.selection.scoring import Sampling, recommended, score_all
+from calibrant.selection.scoring import Sampling, ranked, recommended, score_all
 from calibrant.selection.trials import Steps, fit_all, of_event, read_data
 
 
@@ -47,8 +48,10 @@ def compare_calibrators(
 
     .. math:: \hat m_c - \min_{c'} \hat m_{c'} \le \widehat{\operatorname{se}}.
 
-    The order of simplicity is: uncalibrated, temperature, Platt, beta, vector, histogram, isotonic,
-    Dirichlet; one-vs-rest comes right after its base, and other calibrators come last.
+    The order of simplicity is: uncalibrated, temperature, Platt, vector, beta, histogram, isotonic,
+    Dirichlet; one-vs-rest comes right after its base, and other calibrators come last. If the log
+    loss decides, a candidate that gave something that happened a probability of zero (2.2e-16 or
+    less) is recommended only if all of them did: its log loss is infinite.
 
     Parameters
     ----------
@@ -59,7 +62,8 @@ def compare_calibrators(
     calibrators : sequence of calibrators or of (name, calibrator) pairs, optional
         What to compare; without a name, a calibrator is called after its method. By default
         Platt, temperature, beta, isotonic and histogram for two classes; temperature, vector,
-        Dirichlet and one-vs-rest Platt, beta, isotonic and histogram for more.
+        one-vs-rest Platt, beta, isotonic and histogram for more, and Dirichlet where there are at
+        least ten rows for each of its K (K + 1) parameters.
     input : {"probability", "logit"}, default="probability"
         What `X` holds. Each calibrator is given what it takes: logits become probabilities by
         the logistic function or the softmax, probabilities become logits as with
@@ -85,7 +89,7 @@ def compare_calibrators(
     Returns
     -------
     CalibratorComparison
-        With a reason for each calibrator that could not be fitted.
+        With a reason for each calibrator that was left out or could not be fitted.
 
     Raises
     ------
@@ -140,8 +144,11 @@ def compare_calibrators(
         _as_seed(random_state),
     )
     data = read_data(X, y, input, labels, sample_weight)
+    unfit: dict[str, str] = {}
     if calibrators is None:
         candidates = default_calibrators(len(data.classes), input)
+        unfit = left_out(len(data.classes), int(data.judged.sum()))
+        candidates = {name: one for name, one in candidates.items() if name not in unfit}
     else:
         candidates = named_calibrators(calibrators)
     steps = Steps(progress, len(candidates) + len(chosen))
@@ -153,13 +160,14 @@ def compare_calibrators(
     predictions = {UNCALIBRATED: data.uncalibrated}
     for name in sorted(fitted, key=lambda name: complexity(candidates[name])):
         predictions[name] = of_event(fitted[name].validated.oof_predictions_)
-    scores = score_all(predictions, data, chosen, sampling, steps)
-    ranked = sorted(scores, key=lambda name: scores[name][chosen[0]].estimate)
+    scores, wrong = score_all(predictions, data, chosen, sampling, steps)
+    order = ranked(scores, chosen[0], wrong)
     return CalibratorComparison(
-        scores={name: scores[name] for name in ranked},
-        best=ranked[0],
-        recommended=recommended(scores, chosen[0]),
-        failures=failures,
+        scores={name: scores[name] for name in order},
+        best=order[0],
+        recommended=recommended(scores, chosen[0], wrong),
+        surely_wrong=wrong,
+        failures=unfit | failures,
         notes={name: trial.notes for name, trial in fitted.items() if trial.notes},
         metrics=chosen,
         classes=data.classes,

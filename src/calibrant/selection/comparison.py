@@ -48,7 +48,8 @@ class Score:
     minus_uncalibrated : Difference
         To the predictions as they are.
     minus_best : Difference
-        To the candidate with the lowest estimate of this metric.
+        To the candidate with the lowest estimate of this metric; by log loss, of those that are
+        not surely wrong.
     """
 
     estimate: float
@@ -68,14 +69,18 @@ class CalibratorComparison:
         By candidate, the best by the first metric first, and by metric:
         ``scores["beta"]["log_loss"].minus_uncalibrated.high``.
     best : str
-        The candidate with the lowest first metric.
+        The candidate with the lowest first metric; by log loss, of those that are not surely
+        wrong, if there are any.
     recommended : str
-        The simplest candidate within one standard error of the best.
+        The simplest such candidate within one standard error of the best.
+    surely_wrong : tuple of str
+        Candidates that gave something that happened a probability of zero (2.2e-16 or less), so
+        that their log loss is infinite; what is shown of it is clipped.
     better : tuple of str
         Candidates whose first metric is below that of the uncalibrated predictions by more than
         chance explains: the whole interval of the difference lies below zero.
     failures : dict of str
-        Why a candidate could not be fitted.
+        Why a candidate was not fitted.
     notes : dict of tuple of str
         What fitting a candidate warned of.
     metrics : tuple of str
@@ -96,6 +101,7 @@ class CalibratorComparison:
     scores: Mapping[str, Mapping[str, Score]] = field(hash=False)
     best: str
     recommended: str
+    surely_wrong: tuple[str, ...]
     failures: Mapping[str, str] = field(hash=False)
     notes: Mapping[str, tuple[str, ...]] = field(hash=False)
     metrics: tuple[str, ...]
@@ -141,6 +147,7 @@ class CalibratorComparison:
             "best": self.best,
             "recommended": self.recommended,
             "better": list(self.better),
+            "surely_wrong": list(self.surely_wrong),
             "scores": {
                 name: {metric: asdict(score) for metric, score in scores.items()}
                 for name, scores in self.scores.items()

@@ -33,6 +33,11 @@ def log_losses(prob: Floats, codes: NDArray[np.intp]) -> Floats:
     return losses
 
 
+def is_surely_wrong(prob: Floats, outcomes: Outcomes) -> bool:
+    """Whether something happened that had a probability of zero: the log loss is infinite."""
+    return bool((_of_what_happened(prob, outcomes.codes) <= _EPS).any())
+
+
 def brier_losses(prob: Floats, codes: NDArray[np.intp]) -> Floats:
     """Squared error of the event; of more than two classes, summed over them."""
     if prob.ndim == 1:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+import numpy as np
+
 from calibrant.percentiles import percentile_interval
 from calibrant.selection.candidates import UNCALIBRATED
 from calibrant.selection.comparison import Difference, Score
-from calibrant.selection.resampling import Floats, Outcomes, on_resamples
+from calibrant.selection.resampling import Floats, Outcomes, is_surely_wrong, on_resamples
 from calibrant.selection.trials import Data, Steps
 
 Scores = dict[str, dict[str, Score]]
@@ -28,12 +30,13 @@ def score_all(
     metrics: tuple[str, ...],
     sampling: Sampling,
     steps: Steps,
-) -> Scores:
-    """By candidate and metric, of the rows of positive weight."""
+) -> tuple[Scores, tuple[str, ...]]:
+    """By candidate and metric, of the rows of positive weight; and who is surely wrong there."""
     judged = data.judged
     weight = None if data.weight is None else data.weight[judged]
     outcomes = Outcomes(data.codes[judged], len(data.classes), weight)
     candidates = [prob[judged] for prob in predictions.values()]
+    wrong = np.array([is_surely_wrong(prob, outcomes) for prob in candidates])
     base = list(predictions).index(UNCALIBRATED)
     level = sampling.confidence_level
     scores: Scores = {name: {} for name in predictions}
@@ -41,7 +44,8 @@ def score_all(
         found, values = on_resamples(
             metric, candidates, outcomes, sampling.n_resamples, sampling.seed
         )
-        best = int(found.argmin())
+        finite = ~wrong if metric == "log_loss" and not wrong.all() else np.isfinite(found)
+        best = int(np.where(finite, found, np.inf).argmin())
         for c, name in enumerate(predictions):
             low, high = percentile_interval(found[c], values[c], level)
             scores[name][metric] = Score(
@@ -52,12 +56,25 @@ def score_all(
                 _difference(found[c] - found[best], values[c] - values[best], level),
             )
         steps.finish_one()
-    return scores
+    return scores, tuple(
+        name for name, is_wrong in zip(predictions, wrong, strict=True) if is_wrong
+    )
 
 
-def recommended(scores: Scores, metric: str) -> str:
+def ranked(scores: Scores, metric: str, wrong: tuple[str, ...]) -> list[str]:
+    """The best first; an infinite log loss, which clipping hides, comes last."""
+    last = wrong if metric == "log_loss" else ()
+    return sorted(scores, key=lambda name: (name in last, scores[name][metric].estimate))
+
+
+def recommended(scores: Scores, metric: str, wrong: tuple[str, ...]) -> str:
     """The first candidate within one standard error of the best; they come simplest first."""
-    return next(name for name, score in scores.items() if _is_near_best(score[metric].minus_best))
+    out = wrong if metric == "log_loss" and len(wrong) < len(scores) else ()
+    return next(
+        name
+        for name, score in scores.items()
+        if name not in out and _is_near_best(score[metric].minus_best)
+    )
 
 
 def _is_near_best(difference: Difference) -> bool:

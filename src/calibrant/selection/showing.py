@@ -32,6 +32,11 @@ def interpretation(found: CalibratorComparison) -> str:
             f"the lowest {title}: keep them."
         )
     gain = found.scores[chosen][found.metrics[0]].minus_uncalibrated
+    if gain.estimate >= 0:
+        return (
+            "The predictions as they are gave something that happened a probability of zero, so "
+            f"that their {title} is infinite: {chosen} is safer."
+        )
     level = f"{100 * found.confidence_level:.4g} % interval"
     if chosen in found.better:
         text = (
@@ -53,7 +58,7 @@ def interpretation(found: CalibratorComparison) -> str:
 
 
 def as_text(found: CalibratorComparison) -> str:
-    """The sentence, a block for each metric, and what failed; at most 80 columns."""
+    """The sentence, a block for each metric, and what was not fitted; at most 80 columns."""
     level = f"{100 * found.confidence_level:.4g} % intervals"
     heading = (
         f"CalibratorComparison: {found.n} rows, {found.n_folds} folds, {level} of "
@@ -63,12 +68,12 @@ def as_text(found: CalibratorComparison) -> str:
 
 
 def details(found: CalibratorComparison) -> list[str]:
-    """The lines of a block for each metric, and of what failed."""
+    """The lines of a block for each metric, and of what was not fitted."""
     lines = []
     for metric in found.metrics:
         lines += ["", *_block(found, metric)]
     for name, reason in found.failures.items():
-        lines += _wrapped(f"{name} failed: {reason}")
+        lines += _wrapped(f"{name} was not fitted: {reason}")
     return lines
 
 
