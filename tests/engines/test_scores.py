@@ -71,16 +71,25 @@ def test_single_precision_is_clipped_by_its_own_eps() -> None:
 
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("score", [brier_score, log_loss])
-def test_frames(backend: Maker, score: Callable[..., Any], weight: str | None) -> None:
+def test_frames(local_backend: Maker, score: Callable[..., Any], weight: str | None) -> None:
     rows = binary_rows()
     values = None if weight is None else rows[weight]
-    found = score(backend(rows), y="y", prob="p", sample_weight=weight)
+    found = score(local_backend(rows), y="y", prob="p", sample_weight=weight)
     assert found == pytest.approx(score(rows["y"], rows["p"], sample_weight=values), rel=1e-12)
     rows = multiclass_rows()
     values = None if weight is None else rows[weight]
-    found = score(backend(rows), y="y", prob=CLASSES, labels=CLASSES, sample_weight=weight)
+    found = score(local_backend(rows), y="y", prob=CLASSES, labels=CLASSES, sample_weight=weight)
     expected = score(rows["y"], rows.select(CLASSES), sample_weight=values)
     assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_spark(spark: Any) -> None:
+    rows = multiclass_rows()
+    frame = spark.createDataFrame(rows.to_arrow())
+    for score in (brier_score, log_loss):
+        found = score(frame, y="y", prob=CLASSES, labels=CLASSES, sample_weight="w")
+        expected = score(rows["y"], rows.select(CLASSES), sample_weight=rows["w"])
+        assert found == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("score", [brier_score, log_loss])

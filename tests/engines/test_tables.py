@@ -77,6 +77,13 @@ def test_groups_with_null(backend: Maker) -> None:
         assert value == pytest.approx(ece(part["y"], part['my "p"'], n_bins=7), abs=1e-12)
 
 
+@pytest.mark.parametrize("name", ["cell", "rows", "prob", "true", "y", "by 0"])
+def test_no_name_of_a_column_is_taken(local_backend: Maker, name: str) -> None:
+    rows = binary_rows(60).rename({"half": name if name != "y" else "half"})
+    found = ece(local_backend(rows), y="y", prob='my "p"', by=name)
+    assert set(found) == {0, 1}
+
+
 @pytest.mark.parametrize("kind", ["classwise", "confidence"])
 def test_multiclass(backend: Maker, kind: str) -> None:
     rows = multiclass_rows()
@@ -181,13 +188,13 @@ def test_decimal_labels_and_probabilities(local_backend: Maker) -> None:
     assert_same(found, reliability_table([0, 1, 1], [0.1, 0.25, 0.9], n_bins=2))
 
 
-def test_single_precision(backend: Maker) -> None:
+def test_single_precision(local_backend: Maker) -> None:
     rows = (
         multiclass_rows()
         .with_columns(pl.col(P3).cast(pl.Float32) / 3)
         .with_columns((1 - pl.col(P3[0]) - pl.col(P3[1])).alias(P3[2]))
     )
-    found = reliability_table(backend(rows), y="label", prob=P3, labels=CLASSES)
+    found = reliability_table(local_backend(rows), y="label", prob=P3, labels=CLASSES)
     expected = reliability_table(rows["label"], rows.select(P3), labels=CLASSES)
     assert_same(found, expected)
 
@@ -201,9 +208,9 @@ def test_two_columns_are_binary(local_backend: Maker) -> None:
     assert other == pytest.approx(swapped, abs=1e-12)
 
 
-def test_measures_read_from_the_table(backend: Maker) -> None:
+def test_measures_read_from_the_table(local_backend: Maker) -> None:
     rows = binary_rows()
-    frame = backend(rows)
+    frame = local_backend(rows)
     for measure in (mce, ace):
         found = measure(frame, y="y", prob='my "p"', n_bins=4)
         assert found == pytest.approx(measure(rows["y"], rows['my "p"'], n_bins=4), abs=1e-12)
@@ -239,20 +246,40 @@ def broken(column: str, value: Any) -> pl.DataFrame:
         ("weight", -1.0, "is no weight in 3 rows, such as -1.0"),
     ],
 )
-def test_bad_rows(backend: Maker, column: str, value: Any, message: str) -> None:
+def test_bad_rows(local_backend: Maker, column: str, value: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        ece(backend(broken(column, value)), y="y", prob='my "p"', sample_weight="weight")
+        ece(local_backend(broken(column, value)), y="y", prob='my "p"', sample_weight="weight")
 
 
-def test_rows_that_do_not_sum_to_one(backend: Maker) -> None:
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ('my "p"', float("nan"), "is no probability in 3 rows"),
+        ("y", 2, "is not among the labels .* in 3 rows, such as 2"),
+        ("weight", None, "is no weight in 3 rows"),
+    ],
+)
+def test_bad_rows_in_spark(spark: Any, column: str, value: Any, message: str) -> None:
+    frame = spark.createDataFrame(broken(column, value).to_arrow())
+    with pytest.raises(ValueError, match=message):
+        ece(frame, y="y", prob='my "p"', sample_weight="weight")
+
+
+def test_names_that_spark_reads_as_syntax(spark: Any) -> None:
+    frame = spark.createDataFrame(binary_rows(10).rename({"half": "a.b"}).to_arrow())
+    with pytest.raises(ValueError, match="'a.b', and Spark reads .* rename it"):
+        ece(frame, y="y", prob='my "p"', by="a.b")
+
+
+def test_rows_that_do_not_sum_to_one(local_backend: Maker) -> None:
     rows = multiclass_rows(20).with_columns(pl.col(P3[0]) * pl.lit(0.5))
     with pytest.raises(ValueError, match="do not sum to one within 1e-06 in"):
-        ece(backend(rows), y="label", prob=P3, labels=CLASSES)
+        ece(local_backend(rows), y="label", prob=P3, labels=CLASSES)
 
 
-def test_missing_column(backend: Maker) -> None:
+def test_missing_column(local_backend: Maker) -> None:
     with pytest.raises(ValueError, match="frame has no column 'q': it has y, "):
-        ece(backend(binary_rows(10)), y="y", prob="q")
+        ece(local_backend(binary_rows(10)), y="y", prob="q")
 
 
 def test_no_rows(backend: Maker) -> None:

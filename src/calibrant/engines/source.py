@@ -24,7 +24,7 @@ ROWS = "rows"
 """The names under which aggregations give the cell, and the number of rows."""
 
 _FAULTY = -1
-_BY = "by_{}"
+_SPARK_SYNTAX = frozenset(".`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,11 @@ class Source:
                 raise ValueError(f"columns of frame are named by text, got {name!r}.")
             if name not in schema:
                 raise ValueError(f"frame has no column {name!r}: it has {', '.join(schema)}.")
+            if rows.implementation.is_spark_like() and not _SPARK_SYNTAX.isdisjoint(name):
+                raise ValueError(
+                    f"frame has the column {name!r}, and Spark reads a dot or a backtick in a name "
+                    "as syntax: rename it with withColumnRenamed first."
+                )
         return cls(rows, schema, groups)
 
     def where(self, condition: nw.Expr) -> Source:
@@ -147,8 +152,7 @@ class Source:
         -------
         dict of str to ndarray
             One entry for each group and cell that has rows, in no particular order: the named
-            results, `ROWS` (int64), `CELL` (int64), and each column of `by` (objects; None for
-            null).
+            results, `ROWS` (int64), `CELL` (int64), and the values of the groups, for `groups`.
 
         Raises
         ------
@@ -172,8 +176,8 @@ class Source:
         number = nw.lit(0, nw.Int64) if cell is None else cell
         if rules:
             good = nw.all_horizontal(*(rule.holds for rule in rules), ignore_nulls=False)
-            number = nw.when(good).then(number).otherwise(nw.lit(_FAULTY, nw.Int64))
-        keys = {_BY.format(i): self._key(name) for i, name in enumerate(self.by)}
+            number = nw.when(good).then(number).otherwise(nw.lit(_FAULTY, nw.Int16))
+        keys = dict(zip(self._keys(), map(self._key, self.by), strict=True))
         columns = {**keys, CELL: number, **sums, **lowest, **highest}
         prepared = self.rows.select(*(value.alias(name) for name, value in columns.items()))
         return prepared.group_by(*keys, CELL).agg(
@@ -186,14 +190,14 @@ class Source:
     def collect(self, plans: Sequence[nw.LazyFrame[Any]], rules: Sequence[Rule]) -> Columns:
         """The results of some plans of this source, one below the other."""
         together = plans[0] if len(plans) == 1 else nw.concat(plans, how="vertical")
-        result = together.collect()
+        result = _collected(together)
         if len(result) == 0:
             raise ValueError("frame is empty: at least one row is needed.")
         columns = {name: _as_array(result[name].to_list()) for name in result.columns}
         if (columns[CELL] == _FAULTY).any():
             self._complain(rules, int(columns[ROWS][columns[CELL] == _FAULTY].sum()))
-        for i, name in enumerate(self.by):
-            columns[name] = _as_keys(columns.pop(_BY.format(i)))
+        for name in self._keys():
+            columns[name] = _as_keys(columns[name])
         return columns
 
     def groups(self, columns: Columns) -> dict[Any, NDArray[np.intp]]:
@@ -204,7 +208,7 @@ class Source:
         """
         places: dict[Any, list[int]] = {}
         for place in range(len(columns[CELL])):
-            key = tuple(columns[name][place] for name in self.by)
+            key = tuple(columns[name][place] for name in self._keys())
             places.setdefault(key[0] if len(key) == 1 else key, []).append(place)
         return {key: np.array(places[key]) for key in _in_order(places)}
 
@@ -212,6 +216,10 @@ class Source:
         """Distinct values of a column, at most a thousand of them, by an aggregation of its own."""
         distinct = self.rows.select(self._key(name).alias(CELL)).unique().head(1_000).collect()
         return list(_as_keys(distinct[CELL].to_list()))
+
+    def _keys(self) -> list[str]:
+        """What the groups' columns are called in results, where their own names may be taken."""
+        return [f"by {i}" for i in range(len(self.by))]
 
     def _key(self, name: str) -> nw.Expr:
         """A column to compare and group by; categories are the text that they stand for."""
@@ -243,6 +251,13 @@ class Source:
                     f"{rule.remedy}."
                 )
         raise ValueError(f"{n_bad} rows of frame are bad, but a second look found none of them.")
+
+
+def _collected(plan: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+    """The results of a plan; rows that need not be in memory at once are not."""
+    if plan.implementation.is_polars():
+        return plan.collect(backend="polars", engine="streaming")
+    return plan.collect()
 
 
 def is_frame(values: Any) -> bool:

@@ -71,7 +71,7 @@ def bin_of(prob: nw.Expr, edges: NDArray[np.float64], start: int = 0) -> nw.Expr
 
     def among(low: int, high: int) -> nw.Expr:
         if high - low == 1:
-            return nw.lit(start + low, nw.Int64)
+            return nw.lit(start + low, nw.Int32)
         middle = (low + high) // 2
         reaches = prob >= float(edges[middle])
         return nw.when(reaches).then(among(middle, high)).otherwise(among(low, middle))
