@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import polars as pl
 import pytest
 
 import calibrant as cb
+from calibrant.datasets import ProteinForecasts, load_protein_forecasts
+
+
+def some_proteins(split: Literal["validation", "test"]) -> ProteinForecasts:
+    whole = load_protein_forecasts(split)
+    return ProteinForecasts(whole.forecast[:1500], whole.y[:1500], split)
 
 
 def test_demo(calibrant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Some of the rows: the numbers do not matter here.
     monkeypatch.setattr("calibrant.cli.demo._RESAMPLES", 19)
+    monkeypatch.setattr("calibrant.cli.demo.load_protein_forecasts", some_proteins)
     run = calibrant("demo", "--output", "results")
     assert (run.code, run.stderr) == (0, "")
     folder = tmp_path / "results"

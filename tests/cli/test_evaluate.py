@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -193,20 +193,26 @@ def test_too_little_memory_is_no_fault_of_ours(
     assert "too little memory" in run.stderr
 
 
-def test_in_a_pipe(binary: pl.DataFrame, animals: pl.DataFrame, tmp_path: Path) -> None:
-    """As a program of its own: 80 columns, no colours, no progress, nothing on stderr."""
+def test_what_is_piped_on(calibrant, binary: pl.DataFrame, animals: pl.DataFrame) -> None:
+    """80 columns, no colours, no progress, nothing on stderr."""
     evaluate = ("evaluate", "animals.csv", "--label", "animal", "--prob-prefix", "p_")
     fit = ("fit", "binary.csv", "--label", "y", "--prob", "p", "--output", "c.json")
     test = ("test", "binary.csv", "--label", "y", "--prob", "p")
     for arguments, code in [(evaluate, 0), (fit, 0), (test, 3)]:
-        ran = subprocess.run(
-            [sys.executable, "-c", "from calibrant.cli import main; main()", *arguments],
-            cwd=tmp_path,
-            env=os.environ | {"COLUMNS": "80", "PYTHONIOENCODING": "utf-8"},
-            capture_output=True,
-            encoding="utf-8",
-            check=False,
-        )
-        assert (ran.returncode, ran.stderr) == (code, "")
-        assert "\x1b" not in ran.stdout
-        assert max(map(len, ran.stdout.splitlines())) <= 80
+        run = calibrant(*arguments)
+        assert (run.code, run.stderr) == (code, "")
+        assert "\x1b" not in run.stdout
+        assert max(map(len, run.stdout.splitlines())) <= 80
+
+
+def test_in_a_pipe(binary: pl.DataFrame, tmp_path: Path) -> None:
+    """As a program of its own."""
+    main = "from calibrant.cli import main; main()"
+    evaluate = ("evaluate", "-", "--label", "y", "--prob", "p", "--resamples", "0", "--json")
+    ran = subprocess.run(
+        [sys.executable, "-c", main, *evaluate],
+        input=(tmp_path / "binary.csv").read_bytes(),
+        capture_output=True,
+    )
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert json.loads(ran.stdout)["n"] == 400

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import io
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,22 +15,25 @@ MAIN = "from calibrant.cli import main; main()"
 EVALUATE = ("evaluate", "binary.csv", "--label", "name", "--pos-label", "won", "--prob", "p")
 
 
-def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-c", MAIN, *arguments, "--resamples", "9"]
+@pytest.fixture
+def encoded(calibrant, monkeypatch: pytest.MonkeyPatch):
+    """Run a command whose stdout has an encoding: ``encoded("ascii", "evaluate", ...)``."""
+
+    def run(encoding: str, *arguments: str) -> str:
+        stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding, write_through=True)
+        monkeypatch.setattr("sys.stdout", stream)
+        ended = calibrant(*arguments, "--resamples", "9")
+        assert (ended.code, ended.stderr) == (0, "")
+        return stream.buffer.getvalue().decode(encoding)
+
+    return run
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "latin-1", "utf-8"])
-def test_encodings_of_stdout(tmp_path: Path, binary: pl.DataFrame, encoding: str) -> None:
+def test_encodings_of_stdout(encoded, tmp_path: Path, binary: pl.DataFrame, encoding: str) -> None:
     renamed = binary.with_columns(pl.col("name").replace("lost", "verlören ☹"))
     renamed.write_csv(tmp_path / "binary.csv")
-    ended = subprocess.run(
-        command(*EVALUATE),
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0", "COLUMNS": "80"},
-        capture_output=True,
-    )
-    assert (ended.returncode, ended.stderr) == (0, b"")
-    shown = ended.stdout.decode(encoding)
+    shown = encoded(encoding, *EVALUATE)
     unicode = encoding == "utf-8"
     assert ("█" in shown) == unicode
     assert ("# observed" in shown) != unicode
@@ -38,32 +41,28 @@ def test_encodings_of_stdout(tmp_path: Path, binary: pl.DataFrame, encoding: str
     assert max(map(len, shown.splitlines())) <= 80
 
 
-def test_names_that_the_encoding_lacks_are_escaped(tmp_path: Path, animals: pl.DataFrame) -> None:
+def test_names_that_the_encoding_lacks_are_escaped(
+    encoded, tmp_path: Path, animals: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
     names = {"cat": "катя", "dog": "été"}
     columns = {f"p_{old}": f"p_{new}" for old, new in names.items()}
     frame = animals.with_columns(pl.col("animal").replace(names)).rename(columns)
     frame.write_parquet(tmp_path / "data.parquet")
+    monkeypatch.setenv("COLUMNS", "200")
     evaluate = ("evaluate", "data.parquet", "--label", "animal", "--prob-prefix", "p_")
-    for options, expected in (((), r"\u043a\u0430\u0442\u044f"), (("--json",), "катя")):
-        ended = subprocess.run(
-            command(*evaluate, *options),
-            cwd=tmp_path,
-            env=os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "COLUMNS": "200"},
-            capture_output=True,
-            text=True,
-        )
-        assert (ended.returncode, ended.stderr) == (0, "")
-        shown = json.loads(ended.stdout)["classes"] if options else ended.stdout
-        assert expected in shown
+    assert r"\u043a\u0430\u0442\u044f" in encoded("ascii", *evaluate)
+    assert "катя" in json.loads(encoded("ascii", *evaluate, "--json"))["classes"]
 
 
-@pytest.mark.parametrize("options", [(), ("--json",), ("--json", "--bins", "100000")])
-@pytest.mark.parametrize("n_bytes", [0, 1])
+@pytest.mark.parametrize(
+    ("options", "n_bytes"),
+    [((), 0), (("--json",), 0), (("--json", "--bins", "100000"), 1)],
+)
 def test_a_pipe_that_is_closed_early(
     tmp_path: Path, binary: pl.DataFrame, options: tuple[str, ...], n_bytes: int
 ) -> None:
     running = subprocess.Popen(
-        command(*EVALUATE, *options),
+        [sys.executable, "-c", MAIN, *EVALUATE, "--resamples", "9", *options],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

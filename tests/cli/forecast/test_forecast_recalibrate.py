@@ -31,6 +31,10 @@ def methods() -> dict[str, tuple[tuple[str, ...], object]]:
             ("--method", "distribution"),
             cb.DistributionRecalibration(**RANDOMIZED),
         ),
+        "thresholdwise": (
+            ("--method", "thresholdwise"),
+            cb.ThresholdwiseRecalibration(**RANDOMIZED),
+        ),
     }
 
 
@@ -56,21 +60,22 @@ def test_what_is_saved_is_fitted_on_all_rows(
 def test_every_family(calibrant, proteins, tmp_path: Path, family) -> None:
     name, options = family
     command = ("forecast", "recalibrate", "proteins.parquet", *options, "--target", "y")
-    assert calibrant(*command, "-o", "map.json").code == 0
-    expected = cb.ThresholdRecalibration(early_stopping=True, **RANDOMIZED)
+    assert calibrant(*command, "-o", "map.json", "--layers", "3").code == 0
+    expected = cb.ThresholdRecalibration(early_stopping=True, max_iter=3, **RANDOMIZED)
     expected.fit(proteins.forecasts[name], proteins.y)
     assert cb.load(tmp_path / "map.json").to_dict() == expected.to_dict()
 
 
 def test_before_and_after_are_of_rows_that_were_held_out(calibrant, proteins) -> None:
-    run = calibrant(*RECALIBRATE, "--json", "--seed", "4")
+    run = calibrant(*RECALIBRATE, "--json", "--seed", "4", "--layers", "4")
     assert (run.code, run.stderr) == (0, "")
     found = run.json
     assert (found["fitted_rows"], found["held_out_rows"]) == (600, 300)
     order = np.random.default_rng(4).permutation(900)
     held_out, fitted = np.sort(order[:300]), np.sort(order[300:])
     forecast, y = proteins.forecasts["normal"], proteins.y
-    trial = cb.ThresholdRecalibration(early_stopping=True, pit="randomized", random_state=4)
+    options = {"early_stopping": True, "max_iter": 4, "pit": "randomized", "random_state": 4}
+    trial = cb.ThresholdRecalibration(**options)
     trial.fit(forecast[fitted], y[fitted])
     after = trial.transform(forecast[held_out])
     assert found["before"]["crps"] == pytest.approx(cb.crps(forecast[held_out], y[held_out]))
@@ -78,7 +83,7 @@ def test_before_and_after_are_of_rows_that_were_held_out(calibrant, proteins) ->
     assert found["after"]["average_calibration_error"]["estimate"] == pytest.approx(
         cb.average_calibration_error(after, y[held_out])
     )
-    whole = cb.ThresholdRecalibration(early_stopping=True, pit="randomized", random_state=4)
+    whole = cb.ThresholdRecalibration(**options)
     whole.fit(forecast, y)
     assert found["n_layers"] == whole.n_iter_
     none, average, *layers = whole.cv_gaps_.tolist()
@@ -90,8 +95,8 @@ def test_before_and_after_are_of_rows_that_were_held_out(calibrant, proteins) ->
 
 
 def test_what_a_person_sees(calibrant, proteins) -> None:
-    found = calibrant(*RECALIBRATE, "--json").json
-    run = calibrant(*RECALIBRATE, "--force")
+    found = calibrant(*RECALIBRATE, "--layers", "4", "--json").json
+    run = calibrant(*RECALIBRATE, "--layers", "4", "--force")
     assert (run.code, run.stderr) == (0, "")
     assert max(map(len, run.stdout.splitlines())) <= 80
     assert "fitted on 600 rows drawn at random, measured on the other 300" in run.text
@@ -127,7 +132,7 @@ def test_a_warning_is_a_note(calibrant, proteins) -> None:
 
 
 def test_a_new_process_reads_what_was_saved(calibrant, proteins, tmp_path: Path) -> None:
-    assert calibrant(*RECALIBRATE).code == 0
+    assert calibrant(*RECALIBRATE, "--method", "average").code == 0
     apply = ("forecast", "apply", "map.json", "proteins.csv", *NORMAL[:4], "-o", "out.csv")
     main = "from calibrant.cli import main; main()"
     subprocess.run([sys.executable, "-c", main, *apply], cwd=tmp_path, check=True)

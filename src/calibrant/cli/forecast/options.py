@@ -57,10 +57,10 @@ MembersPrefix = Annotated[
 ]
 Target = Annotated[str, typer.Option(metavar="COLUMN", help="The outcome.", show_default=False)]
 Method = Annotated[
-    Literal["average", "distribution", "threshold"],
+    Literal["average", "distribution", "threshold", "thresholdwise"],
     typer.Option(
-        help="Calibrated over all rows; among similar forecasts; or among the rows on which "
-        "decision makers act."
+        help="Calibrated over all rows; among similar forecasts; among the rows on which "
+        "decision makers act; or at every threshold, after that."
     ),
 ]
 Layers = Annotated[

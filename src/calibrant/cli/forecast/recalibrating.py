@@ -10,14 +10,20 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant import AverageRecalibration, DistributionRecalibration, ThresholdRecalibration, load
+from calibrant import (
+    AverageRecalibration,
+    DistributionRecalibration,
+    ThresholdRecalibration,
+    ThresholdwiseRecalibration,
+    load,
+)
 from calibrant.cli.errors import UserError
 from calibrant.cli.files import require_file
 from calibrant.cli.forecast.columns import Data
 from calibrant.evaluation.forecasts import Evaluation, Progress, evaluate
 from calibrant.recalibration.base import Recalibration
 
-Method = Literal["average", "distribution", "threshold"]
+Method = Literal["average", "distribution", "threshold", "thresholdwise"]
 
 _FEWEST_ROWS = 30
 _HELD_OUT = 1 / 3
@@ -40,6 +46,8 @@ class Fitted:
             return _layers(self.recalibration)
         if isinstance(self.recalibration, DistributionRecalibration):
             return f"maps for {len(self.recalibration.cells_)} cells"
+        if isinstance(self.recalibration, ThresholdwiseRecalibration):
+            return f"curves at {len(self.recalibration.thresholds_)} thresholds"
         return "one map"
 
     @property
@@ -97,9 +105,12 @@ def recalibration_of(
     ):
         if not default:
             raise UserError(f"{option} is for --method threshold: leave it out.")
-    if method == "average":
-        return AverageRecalibration(**common)
-    return DistributionRecalibration(**common)
+    kinds: dict[Method, type[Recalibration]] = {
+        "average": AverageRecalibration,
+        "distribution": DistributionRecalibration,
+        "thresholdwise": ThresholdwiseRecalibration,
+    }
+    return kinds[method](**common)
 
 
 def fit(
@@ -147,11 +158,12 @@ def load_recalibration(path: Path) -> Recalibration:
 def _fit(
     recalibration: Recalibration, data: Data, rows: Any, title: str, progress: Progress
 ) -> Recalibration:
-    if isinstance(recalibration, ThresholdRecalibration):
+    told = isinstance(recalibration, ThresholdRecalibration | ThresholdwiseRecalibration)
+    if told:
         recalibration.progress = lambda done, total: progress(title, done, total)
     forecast, y, weight = _take(data, rows)
     recalibration.fit(forecast, y, sample_weight=weight)
-    if isinstance(recalibration, ThresholdRecalibration):
+    if told:
         recalibration.progress = None  # what is saved holds no functions
     return recalibration
 
