@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         AverageRecalibration,
         DistributionRecalibration,
         ThresholdRecalibration,
+        ThresholdwiseRecalibration,
     )
     from calibrant.reporting import Report, forecast_report, report
     from calibrant.saving import load
@@ -104,6 +105,7 @@ __all__ = [
     "ThresholdCalibrationError",
     "ThresholdLoss",
     "ThresholdRecalibration",
+    "ThresholdwiseRecalibration",
     "VectorScaling",
     "ace",
     "average_calibration_error",
@@ -166,6 +168,7 @@ _HOMES = {
     "metrics.threshold": ("ThresholdCalibrationError", "threshold_calibration_error"),
     "recalibration": (
         "AverageRecalibration", "DistributionRecalibration", "ThresholdRecalibration",
+        "ThresholdwiseRecalibration",
     ),
     "reporting": ("Report", "forecast_report", "report"),
     "saving": ("load",),

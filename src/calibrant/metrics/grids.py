@@ -14,10 +14,12 @@ _LARGEST_MINIMUM = 200
 _VALUES_AT_A_TIME = 200_000
 
 
-def as_thresholds(thresholds: Any, y: Floats, weight: Floats | None) -> Floats:
-    """Given thresholds, or so many between the 20 % and the 80 % quantile of the outcomes."""
+def as_thresholds(
+    thresholds: Any, y: Floats, weight: Floats | None, shares: tuple[float, float] = (0.2, 0.8)
+) -> Floats:
+    """Given thresholds, or so many between two quantiles of the outcomes."""
     if _is_count(thresholds):
-        low, high = _quantiles(y, weight, (0.2, 0.8))
+        low, high = _quantiles(y, weight, shares)
         return np.linspace(low, high, _check_count(thresholds, "thresholds"))
     return _as_vector(thresholds, "thresholds", -np.inf, np.inf)
 

@@ -17,7 +17,7 @@ from calibrant.forecasts.adapters import as_forecast
 from calibrant.forecasts.base import Floats, Forecast, as_outcomes
 from calibrant.metrics.average import pit_values
 from calibrant.metrics.grids import as_counts
-from calibrant.recalibration.recalibrated import Recalibrated
+from calibrant.recalibration.derived import Derived
 from calibrant.saving import save
 
 _MOSTLY = 0.75
@@ -43,7 +43,7 @@ class Recalibration(BaseEstimator):
         """Set the fitted attributes."""
 
     @abstractmethod
-    def _transform(self, forecast: Forecast) -> Recalibrated:
+    def _transform(self, forecast: Forecast) -> Derived:
         """The recalibrated forecast."""
 
     def fit(self, forecast: Any, y: Any, *, sample_weight: Any = None) -> Self:
@@ -81,7 +81,7 @@ class Recalibration(BaseEstimator):
         _warn_outside(held, outcomes, weight)
         return self
 
-    def transform(self, forecast: Any) -> Recalibrated:
+    def transform(self, forecast: Any) -> Derived:
         """Recalibrate new forecasts of the same forecaster.
 
         Parameters
@@ -91,8 +91,8 @@ class Recalibration(BaseEstimator):
 
         Returns
         -------
-        Recalibrated
-            A forecast with all that forecasts have: `cdf`, `ppf`, `mean`, `crps` and so on.
+        Forecast
+            With all that forecasts have: `cdf`, `ppf`, `mean`, `crps` and so on.
 
         Raises
         ------

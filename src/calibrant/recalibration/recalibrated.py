@@ -8,20 +8,17 @@ from typing import Any, Self
 
 import numpy as np
 
-from calibrant import frames
 from calibrant.forecasts import quadrature
 from calibrant.forecasts.base import Floats, Forecast, check_probabilities
 from calibrant.forecasts.concatenation import concatenate
 from calibrant.forecasts.ensemble import Ensemble
-from calibrant.forecasts.quantiles import Quantiles
+from calibrant.recalibration.derived import Derived
 from calibrant.recalibration.maps import Codes, MonotoneMaps
 
 _MAX_KNOTS = 2000
-_SMALLEST, _LARGEST = np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0)
-_FRAME_LEVELS = np.arange(1, 100) / 100.0
 
 
-class Recalibrated(Forecast):
+class Recalibrated(Derived):
     r"""A forecast whose CDF went through one or more layers of maps of [0, 1].
 
     .. math:: F_{new}(y) = R_T(\dots R_1(F(y)))
@@ -62,9 +59,7 @@ class Recalibrated(Forecast):
         levels = self._levels(p)
         shape = np.broadcast_shapes(levels.shape, (len(self),))
         levels = np.array(np.broadcast_to(levels, shape))
-        # Rounding must not turn a level inside (0, 1) into 0 or 1, whose quantile may be infinite.
-        inside = np.clip(self._backward(levels), _SMALLEST, _LARGEST)
-        return self.base.ppf(np.where((levels > 0.0) & (levels < 1.0), inside, levels))
+        return self._base_quantiles(self._backward(levels), levels)
 
     def logpdf(self, y: Any) -> Floats:
         density = self.base.logpdf(y)
@@ -75,9 +70,6 @@ class Recalibrated(Forecast):
                 u = maps(u, codes)
         return density
 
-    def parameters(self) -> dict[str, Floats]:
-        return self.base.parameters()
-
     def mean(self) -> Floats:
         return super().mean() if self._as_ensemble is None else self._as_ensemble.mean()
 
@@ -86,19 +78,6 @@ class Recalibrated(Forecast):
 
     def crps(self, y: Any) -> Floats:
         return super().crps(y) if self._as_ensemble is None else self._as_ensemble.crps(y)
-
-    def to_frame(self, backend: frames.Backend | None = None) -> Any:
-        """A data frame of the quantiles at 0.01, 0.02, ..., 0.99, as `Quantiles` writes it."""
-        values = self.ppf(_FRAME_LEVELS[:, None]).T
-        return Quantiles(_FRAME_LEVELS, values).to_frame(backend)
-
-    @classmethod
-    def from_frame(cls, frame: Any) -> Any:
-        raise ValueError(
-            "a recalibrated forecast cannot be read from a data frame, since its maps are not in "
-            "it: read the original forecast and transform it, or read the quantiles by "
-            "Quantiles.from_frame."
-        )
 
     @classmethod
     def _concatenated(cls, parts: Sequence[Self]) -> Self:
