@@ -177,9 +177,9 @@ def calibration_drift_test(
     left out or pooled, nothing is random, and rare events do not raise false alarms.
 
     A table holds means only, so that the variances ignore how far rates spread within a bin. They
-    are too large by that spread, at most by a tenth with ten equal bins, and the test errs on the
-    side of no alarm. Where the gap itself varies within a bin, a shift of the predictions within
-    the bin is a change of its gap.
+    are too large by that spread (at most a tenth for calibrated predictions in ten equal bins), and
+    the test errs on the side of no alarm. Where the gap itself varies within a bin, a shift of the
+    predictions within the bin is a change of its gap.
 
     The panels of a classwise table depend on each other: each is tested, and the p-values are
     adjusted by Holm's method, which holds under any dependence.
