@@ -12,6 +12,7 @@ from calibrant import (
     AverageRecalibration,
     DistributionRecalibration,
     ThresholdRecalibration,
+    ThresholdwiseRecalibration,
 )
 from calibrant.forecasts import as_forecast
 from calibrant.recalibration.maps import Knots, MonotoneMaps
@@ -26,6 +27,7 @@ LARGE_CELLS = "distribution, large cells"
 FEW_LAYERS = "threshold, 10 layers"
 MANY_LAYERS = "threshold, 40 layers"
 THRESHOLD = "threshold, early stopping"
+THRESHOLDWISE = "thresholdwise"
 
 _ENOUGH = 50
 
@@ -91,6 +93,7 @@ METHODS: dict[str, Make | None] = {
     THRESHOLD: lambda: ThresholdRecalibration(
         tol=0.0, max_iter=40, early_stopping=True, random_state=0
     ),
+    THRESHOLDWISE: lambda: ThresholdwiseRecalibration(random_state=0),
 }
 
 

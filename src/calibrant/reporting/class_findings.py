@@ -96,7 +96,10 @@ def find(sample: Sample, groups: NDArray[Any] | None, *, n_resamples: int, seed:
 
 def top_table(sample: Sample) -> ReliabilityTable:
     """Of the second of two classes, or of the top label."""
-    return reliability_table(sample.y, sample.prob, kind="confidence", **sample.options)
+    table: ReliabilityTable = reliability_table(
+        sample.y, sample.prob, kind="confidence", **sample.options
+    )
+    return table
 
 
 def _measures(sample: Sample, n_resamples: int, seed: int) -> tuple[Measure, ...]:
