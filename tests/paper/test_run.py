@@ -11,11 +11,11 @@ import pytest
 from paper.forecasts import stored
 from paper.tables import COMPARED
 
-from paper import figures, run
+from paper import figures, run, tables
 
 PAGE = "\n".join(
     f"{name}:\n<!-- {name} -->\nstale\n<!-- end {name} -->\n"
-    for name in ("order", "claims", "thresholds", "families")
+    for name in ("order", "claims", "thresholds", "families", "beyond")
 )
 
 
@@ -109,3 +109,27 @@ def test_what_cannot_be_done(forecasts, tmp_path, capsys, options, words):
 def test_lines_differ_without_colours():
     looks = [(line.style, line.marker) for line in figures.LINES.values()]
     assert all(one != other for one, other in itertools.combinations(looks, 2))
+
+
+def test_beyond_compares_with_the_better_number_of_layers():
+    gaps = {  # of the two seeds, by method
+        "protein": [(0.3, 0.5), (0.1, 0.1), (0.2, 0.2), (0.09, 0.11), (0.05, 0.07)],
+        "energy": [(0.3, 0.3), (0.4, 0.4), (0.1, 0.3), (0.2, 0.2), (0.1, 0.1)],
+    }
+    rows = [
+        (name, "gaussian", seed, method, "overall", "reliability gap", gap)
+        for name, values in gaps.items()
+        for method, pair in zip(tables.BEYOND, values, strict=True)
+        for seed, gap in enumerate(pair)
+    ]
+    schema = ["data", "family", "seed", "method", "axis", "measure", "value"]
+    lines = tables.beyond(pl.DataFrame(rows, schema=schema, orient="row")).splitlines()
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+    assert [row[:2] for row in cells] == [
+        ["protein", "gaussian"],
+        ["energy", "gaussian"],
+        ["all", ""],
+    ]
+    assert [row[-1] for row in cells] == ["0.60", "0.50", "0.40"]
+    assert cells[2][2:-1] == ["0.3500", "0.2500", "0.2000", "0.1500", "0.0800"]
+    assert cells[0][-2].startswith("**0.0600")
