@@ -43,7 +43,8 @@ class AutoCalibration(Calibrator):
     input : {"probability", "logit"}, default="probability"
         What `X` holds. Each calibrator is given what it takes.
     cv : int, splitter or iterable, default=5
-        As for `CrossValidated`.
+        As for `CrossValidated`: each class must have as many rows as there are folds. In a
+        `CalibratedClassifier` these folds are of the rows that it calibrates on.
     metric : str, default="log_loss"
         What decides: one of the metrics of `compare_calibrators`.
     random_state : int, numpy.random.Generator or None, default=None
@@ -76,6 +77,10 @@ class AutoCalibration(Calibrator):
     -----
     What fitting warned of is in ``comparison_.notes``, what could not be fitted in
     ``comparison_.failures``. Cost: that of `compare_calibrators`.
+
+    A row of weight w is one row, of one fold and of the resamples; only the calibrators' fits and
+    the metrics count it w times. So weights may lead to another choice than repeated rows do, and
+    repeated rows to a too flexible one, since copies of a row are on both sides of a fold.
 
     References
     ----------

@@ -32,7 +32,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from calibrant import (
     BetaCalibration,
@@ -46,29 +45,6 @@ from calibrant import (
 )
 from calibrant.classifier import CalibratedClassifier
 from calibrant.selection import AutoCalibration
-
-CHECKED = {
-    "default": CalibratedClassifier(LogisticRegression()),
-    "ensemble": CalibratedClassifier(
-        LogisticRegression(), IsotonicCalibration(), cv=3, ensemble=True
-    ),
-    "probabilities": CalibratedClassifier(GaussianNB(), BetaCalibration(), cv=3),
-    "decision values": CalibratedClassifier(LinearSVC(), TemperatureScaling(), cv=3),
-}
-
-
-@pytest.mark.parametrize(
-    ("estimator", "check"),
-    [
-        pytest.param(estimator, check, id=f"{name}-{getattr(check, 'func', check).__name__}")
-        for name, model in CHECKED.items()
-        for estimator, check in estimator_checks_generator(model)
-    ],
-)
-@pytest.mark.filterwarnings("ignore")
-def test_check_estimator(estimator, check):
-    check(estimator)
-
 
 DATA = {"cancer": load_breast_cancer, "wine": load_wine, "digits": load_digits}
 RELABEL = {
