@@ -9,7 +9,12 @@ import polars as pl
 import pytest
 
 import calibrant as cb
-from calibrant.datasets import ProteinForecasts, load_protein_forecasts
+from calibrant.datasets import Cifar10, ProteinForecasts, load_cifar10, load_protein_forecasts
+
+
+def some_images(split: Literal["validation", "test"]) -> Cifar10:
+    whole = load_cifar10(split)
+    return Cifar10(whole.y_true[:1500], whole.logits[:1500], whole.class_names, split)
 
 
 def some_proteins(split: Literal["validation", "test"]) -> ProteinForecasts:
@@ -20,6 +25,7 @@ def some_proteins(split: Literal["validation", "test"]) -> ProteinForecasts:
 def test_demo(calibrant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Some of the rows: the numbers do not matter here.
     monkeypatch.setattr("calibrant.cli.demo._RESAMPLES", 19)
+    monkeypatch.setattr("calibrant.cli.demo.load_cifar10", some_images)
     monkeypatch.setattr("calibrant.cli.demo.load_protein_forecasts", some_proteins)
     run = calibrant("demo", "--output", "results")
     assert (run.code, run.stderr) == (0, "")
