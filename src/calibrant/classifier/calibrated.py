@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from typing import Any, Self
 
@@ -12,25 +11,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags, indexable
-from sklearn.utils.metadata_routing import (
-    MetadataRouter,
-    MethodMapping,
-    _routing_enabled,
-    process_routing,
-)
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_method_params,
-    check_is_fitted,
-    column_or_1d,
-    has_fit_parameter,
-)
+from sklearn.utils.validation import _check_method_params, check_is_fitted, column_or_1d
 
 from calibrant import inputs
 from calibrant.calibrators import OneVsRest, PlattScaling
 from calibrant.calibrators.base import BinaryCalibrator, Calibrator
 from calibrant.classifier.folds import Split, check_partition, fit_folds
 from calibrant.classifier.pairs import CalibratedPair, fit_pair
+from calibrant.classifier.routing import routed
 from calibrant.classifier.scores import Codes, Method, Scores, response_method
 from calibrant.entries import check, one_of
 
@@ -173,7 +163,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         X, y = indexable(X, y)
         y = column_or_1d(y, warn=True)
         weight = inputs.as_weights(sample_weight, len(y))
-        for_estimator, for_splitter = self._routed(sample_weight, fit_params)
+        for_estimator, for_splitter = routed(self, sample_weight, fit_params)
         self.classes_, codes = self._classes(y)
         calibrator = self._calibrator()
         response = response_method(self.estimator, calibrator, self.method)
@@ -295,22 +285,3 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 )
             classes = np.unique(self.estimator.classes_)
         return classes, np.searchsorted(classes, y)
-
-    def _routed(
-        self, sample_weight: Any, fit_params: dict[str, Any]
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """What goes to `fit` of the classifier and to `split` of the splitter."""
-        if _routing_enabled():
-            routed = process_routing(self, "fit", sample_weight=sample_weight, **fit_params)
-            return routed.estimator.fit, routed.splitter.split
-        if sample_weight is None or isinstance(self.estimator, FrozenEstimator):
-            return fit_params, {}
-        if has_fit_parameter(self.estimator, "sample_weight"):
-            return {**fit_params, "sample_weight": sample_weight}, {}
-        warnings.warn(
-            f"{type(self.estimator).__name__} takes no sample_weight: it is used for the "
-            "calibrator only.",
-            UserWarning,
-            stacklevel=3,
-        )
-        return fit_params, {}
