@@ -300,8 +300,9 @@ def _percentile_interval(estimate: float, values: Floats, level: float) -> tuple
 
 
 def _with_defaults(function: Callable[..., float], options: dict[str, Any]) -> dict[str, Any]:
-    """All options of a metric but those about the data, as plain values."""
-    about_data = ("y_true", "y_prob", "labels", "pos_label", "sample_weight")
+    """All options of a metric but those about the data or frames, as plain values."""
+    about_data = {"y_true", "y_prob", "labels", "pos_label", "sample_weight"}
+    about_data |= {"y", "prob", "by", "n_cells"}
     parameters = inspect.signature(function).parameters.values()
     found = {p.name: options.get(p.name, p.default) for p in parameters if p.name not in about_data}
     return {k: v.item() if isinstance(v, np.generic) else v for k, v in found.items()}
