@@ -31,57 +31,75 @@ def data(n=600, seed=0):
 
 
 def fitted(forecast, y, **parameters):
-    options = {"base": AverageRecalibration(), "thresholds": THRESHOLDS} | parameters
+    options = {"recalibrations": [AverageRecalibration()], "thresholds": THRESHOLDS} | parameters
     return ThresholdwiseRecalibration(**options).fit(forecast, y)
 
 
-def penalised(p, z, weight, scale):
+def columns_of(versions):
+    """1, and log p and -log(1 - p) of every version, (1 + 2K, n)."""
+    p = np.clip(versions, 1e-4, 1 - 1e-4)
+    pairs = [column for q in p for column in (np.log(q), -np.log1p(-q))]
+    return np.stack([np.ones(p.shape[1]), *pairs])
+
+
+def penalised(versions, z, weight, scale):
     """The maximum of the penalised likelihood, by a general optimiser."""
-    p = np.clip(p, 1e-4, 1 - 1e-4)
-    columns = np.stack([np.ones(len(p)), np.log(p), -np.log1p(-p)])
+    columns = columns_of(versions)
+    start = np.full(len(columns), 1.0 / len(versions))
+    start[0] = 0.0
 
     def loss(theta):
         u = theta @ columns
         data = (weight * (np.logaddexp(0.0, u) - z * u)).sum()
-        return data + ((theta - [0.0, 1.0, 1.0]) ** 2).sum() / (2 * scale**2)
+        return data + ((theta - start) ** 2).sum() / (2 * scale**2)
 
     def slope(theta):
         miss = weight * (special.expit(theta @ columns) - z)
-        return columns @ miss + (theta - [0.0, 1.0, 1.0]) / scale**2
+        return columns @ miss + (theta - start) / scale**2
 
-    return optimize.minimize(loss, [0.0, 1.0, 1.0], jac=slope, method="BFGS", tol=1e-10).x
+    return optimize.minimize(loss, start, jac=slope, method="BFGS", tol=1e-10).x
 
 
-@pytest.mark.parametrize("scale", [0.05, 0.2, 3.0])
-def test_coefficients_maximise_the_penalised_likelihood(scale):
-    forecast, y = data()
+@pytest.mark.parametrize("scale", [0.05, 0.5, 3.0])
+@pytest.mark.parametrize("n_recalibrations", [0, 1, 2])
+def test_coefficients_maximise_the_penalised_likelihood(scale, n_recalibrations):
+    forecast, y = data(300)
     weight = np.random.default_rng(1).integers(1, 4, len(y)).astype(float)
+    recalibrations = [AverageRecalibration(), ThresholdRecalibration(tol=0.1)][:n_recalibrations]
+    thresholds = THRESHOLDS[::4]
     recalibration = ThresholdwiseRecalibration(
-        AverageRecalibration(), thresholds=THRESHOLDS, scale=scale
+        recalibrations, thresholds=thresholds, scale=scale
     ).fit(forecast, y, sample_weight=weight)
-    first = AverageRecalibration().fit(forecast, y, sample_weight=weight).transform(forecast)
-    for threshold, coefficients in zip(THRESHOLDS, recalibration.coefficients_, strict=True):
-        expected = penalised(first.cdf(threshold), y <= threshold, weight, scale)
-        np.testing.assert_allclose(coefficients, expected, rtol=0, atol=2e-5)
+    versions = [forecast] + [
+        first.fit(forecast, y, sample_weight=weight).transform(forecast) for first in recalibrations
+    ]
+    for threshold, coefficients in zip(thresholds, recalibration.coefficients_, strict=True):
+        at = np.array([version.cdf(threshold) for version in versions])
+        expected = penalised(at, y <= threshold, weight, scale)
+        np.testing.assert_allclose(coefficients, expected, rtol=0, atol=5e-5)
 
 
 def test_goes_through_the_calibrated_probabilities():
     forecast, y = data()
     recalibration = fitted(forecast, y)
-    first = recalibration.base_.transform(forecast)
+    first = recalibration.recalibrations_[0].transform(forecast)
     new = recalibration.transform(forecast)
-    p = first.cdf(THRESHOLDS[:, None])
-    clipped = np.clip(p, 1e-4, 1 - 1e-4)
-    c, a, b = recalibration.coefficients_.T[:, :, None]
-    expected = special.expit(c + a * np.log(clipped) - b * np.log1p(-clipped))
-    expected = np.sort(np.where((p > 0) & (p < 1), expected, p), axis=0)
+    expected = np.empty((len(THRESHOLDS), len(y)))
+    for j, threshold in enumerate(THRESHOLDS):
+        at = np.array([forecast.cdf(threshold), first.cdf(threshold)])
+        blended = special.expit(recalibration.coefficients_[j] @ columns_of(at))
+        expected[j] = np.where((at[0] > 0.0) & (at[0] < 1.0), blended, at[0])
+    expected.sort(axis=0)
     np.testing.assert_allclose(new.cdf(THRESHOLDS[:, None]), expected, rtol=0, atol=1e-14)
 
 
 def test_keeps_the_shape_between_thresholds():
     forecast, y = data()
     recalibration = fitted(forecast, y)
-    first, new = recalibration.base_.transform(forecast), recalibration.transform(forecast)
+    first, new = (
+        recalibration.recalibrations_[-1].transform(forecast),
+        recalibration.transform(forecast),
+    )
     points = np.linspace(-6.0, 6.0, 81)
     old = first.cdf(points[:, None])
     at = np.vstack([np.zeros(len(y)), first.cdf(THRESHOLDS[:, None]), np.ones(len(y))])
@@ -90,33 +108,37 @@ def test_keeps_the_shape_between_thresholds():
     np.testing.assert_allclose(new.cdf(points[:, None]), expected, rtol=0, atol=1e-12)
 
 
-def test_a_wide_scale_is_beta_calibration():
+def test_alone_and_with_a_wide_scale_it_is_beta_calibration():
     forecast, y = data()
-    new = fitted(forecast, y, thresholds=[0.5], scale=1e6)
-    p = new.base_.transform(forecast).cdf(0.5)
+    new = fitted(forecast, y, recalibrations=[], thresholds=[0.5], scale=1e6)
+    p = forecast.cdf(0.5)
     expected = BetaCalibration(eps=1e-4).fit(p, y <= 0.5).predict_proba(p)
     np.testing.assert_allclose(new.transform(forecast).cdf(0.5), expected, rtol=0, atol=1e-7)
 
 
-def test_a_narrow_scale_changes_nothing():
+def test_with_a_narrow_scale_it_is_the_mean_of_the_log_odds():
     forecast, y = data()
     recalibration = fitted(forecast, y, scale=1e-6)
-    first, new = recalibration.base_.transform(forecast), recalibration.transform(forecast)
-    points = np.linspace(-3.0, 3.0, 31)[:, None]
-    clipped = np.abs(new.cdf(points) - first.cdf(points))
-    assert clipped.max() < 1.1e-4  # what is beyond [0.0001, 0.9999] is brought there
+    versions = forecast, recalibration.recalibrations_[0].transform(forecast)
+    odds = [
+        special.logit(np.clip(version.cdf(THRESHOLDS[:, None]), 1e-4, 1 - 1e-4))
+        for version in versions
+    ]
+    inside = np.abs(odds).max(axis=0) < special.logit(1 - 1e-4) - 1e-9
+    found = special.logit(recalibration.transform(forecast).cdf(THRESHOLDS[:, None]))
+    np.testing.assert_allclose(found[inside], np.mean(odds, axis=0)[inside], rtol=0, atol=1e-6)
 
 
 def test_is_better_on_new_rows():
     forecast, y = data(2000, seed=1)
     new_forecast, new_y = data(5000, seed=2)
     layers = ThresholdRecalibration(tol=0.05, max_iter=10).fit(forecast, y)
-    recalibration = ThresholdwiseRecalibration(layers).fit(forecast, y)
+    recalibration = ThresholdwiseRecalibration([layers]).fit(forecast, y)
     before, after = (
         threshold_calibration_error(fit.transform(new_forecast), new_y).mean
         for fit in (layers, recalibration)
     )
-    assert after < 0.9 * before
+    assert after < 0.97 * before
 
 
 def test_quantiles_invert_the_cdf():
@@ -157,7 +179,7 @@ def test_integer_weights_are_repeated_rows_and_order_does_not_matter():
     repeated = np.repeat(np.arange(len(y)), weight)
     order = np.random.default_rng(4).permutation(len(repeated))
     options = {"thresholds": 30}
-    once = ThresholdwiseRecalibration(AverageRecalibration(), **options).fit(
+    once = ThresholdwiseRecalibration([AverageRecalibration()], **options).fit(
         forecast, y, sample_weight=weight
     )
     for rows in (repeated, repeated[order]):
@@ -186,7 +208,7 @@ def test_any_steps_give_a_cdf(seed, n_members, n):
     rng = np.random.default_rng(seed)
     forecast = Ensemble(np.round(rng.normal(size=(n, n_members)), 1))
     y = np.round(rng.normal(size=n), 1)
-    recalibration = ThresholdwiseRecalibration(AverageRecalibration(), thresholds=7)
+    recalibration = ThresholdwiseRecalibration([AverageRecalibration()], thresholds=7)
     new = recalibration.fit(forecast, y).transform(forecast)
     points = np.concatenate([np.arange(-50, 51) / 10, recalibration.thresholds_])
     points = np.unique(points)[:, None]
@@ -227,11 +249,13 @@ def test_default_thresholds_have_both_sides_of_frequent_outcomes():
     np.testing.assert_allclose(jump, 0.3, atol=0.05)
 
 
-def test_default_base_stops_early():
+def test_default_versions():
     forecast, y = data(300)
-    found = ThresholdwiseRecalibration(random_state=7).fit(forecast, y).base_
+    recalibration = ThresholdwiseRecalibration(random_state=7, thresholds=3).fit(forecast, y)
+    average, layers = recalibration.recalibrations_
+    assert average.to_dict() == AverageRecalibration(random_state=7).fit(forecast, y).to_dict()
     expected = ThresholdRecalibration(early_stopping=True, random_state=7).fit(forecast, y)
-    assert found.history_ == expected.history_
+    assert layers.to_dict() == expected.to_dict()
 
 
 def test_saved_and_loaded(tmp_path):
@@ -250,7 +274,8 @@ def test_saved_and_loaded(tmp_path):
     [
         ({"scale": 0.0}, "scale must be a finite number above 0, got 0.0"),
         ({"scale": "wide"}, "scale must be"),
-        ({"base": "average"}, "base must be None or a recalibration, got 'average'"),
+        ({"recalibrations": ["average"]}, "recalibrations must be None or a sequence of recal"),
+        ({"recalibrations": AverageRecalibration()}, "recalibrations must be None or a sequence"),
         ({"thresholds": 0}, "thresholds must be a number of at least 1"),
         ({"thresholds": [0.0, np.nan]}, "thresholds"),
     ],
