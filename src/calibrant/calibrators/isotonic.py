@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,23 @@ class Pools:
     last: NDArray[np.float64]
     total: NDArray[np.float64]
     events: NDArray[np.float64]
+
+    @classmethod
+    def of_rows(
+        cls, scores: FloatArray, codes: NDArray[Any], weight: NDArray[np.float64] | None
+    ) -> Pools:
+        """One for each distinct score; codes are 1 for events, else 0."""
+        order = np.argsort(scores)
+        ordered = scores[order]
+        starts = np.concatenate([[0], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1])
+        if weight is None:
+            total = np.diff(starts, append=len(ordered)).astype(np.float64)
+            events = np.add.reduceat(codes[order], starts, dtype=np.intp).astype(np.float64)
+        else:
+            total = np.add.reduceat(weight[order], starts)
+            events = np.add.reduceat((weight * codes)[order], starts)
+        points = ordered[starts].astype(np.float64)
+        return cls(points, points, total, events)
 
     def pooled(self) -> Pools:
         """Adjacent violators pooled, so that the frequencies ascend."""
@@ -104,17 +121,7 @@ class IsotonicCalibration(BinaryCalibrator):
     def _fit(
         self, scores: FloatArray, codes: NDArray[np.intp], weight: NDArray[np.float64] | None
     ) -> None:
-        order = np.argsort(scores)
-        ordered = scores[order]
-        starts = np.concatenate([[0], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1])
-        if weight is None:
-            total = np.diff(starts, append=len(ordered)).astype(np.float64)
-            events = np.add.reduceat(codes[order], starts).astype(np.float64)
-        else:
-            total = np.add.reduceat(weight[order], starts)
-            events = np.add.reduceat((weight * codes)[order], starts)
-        points = ordered[starts].astype(np.float64)
-        self._keep(Pools(points, points, total, events).pooled())
+        self._keep(Pools.of_rows(scores, codes, weight).pooled())
 
     def _keep(self, pools: Pools) -> None:
         # The pools' means from their sums have one rounding, whatever way the pools were merged;

@@ -31,7 +31,7 @@ from calibrant.engines.fits_rows import WEIGHT, TrainingRows, collected, trainin
 from calibrant.engines.fits_softmax import VectorObjective
 from calibrant.engines.pooling import pooled
 from calibrant.engines.quantiles import quantile_edges
-from calibrant.engines.tables import bin_of
+from calibrant.engines.tables import bin_of, counted_bin
 from calibrant.inputs import ROW_SUM_TOLERANCE
 
 Floats = NDArray[np.float64]
@@ -111,7 +111,9 @@ def _(calibrator: HistogramBinning, rows: TrainingRows) -> None:
     sums = (nw.col("total").sum(), nw.col("events").sum())
     found = collected(cells.group_by("bin").agg(*sums))
     in_bin = np.zeros((2, len(edges) - 1))
-    in_bin[:, found["bin"].astype(np.intp)] = found["total"], found["events"]
+    places = counted_bin(found["bin"].astype(np.intp), edges)
+    np.add.at(in_bin[0], places, found["total"])
+    np.add.at(in_bin[1], places, found["events"])
     whole = rows.predictions.weight is None
     calibrator._fill(edges, in_bin[0].astype(np.intp) if whole else in_bin[0], in_bin[1])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import narwhals as nw
 import numpy as np
@@ -11,73 +12,100 @@ from numpy.typing import NDArray
 from calibrant.calibrators.isotonic import Pools
 from calibrant.engines.fits_rows import TrainingRows, collected
 
-# So many distinct probabilities are collected at a time.
-_MANY_ROWS = 1 << 22
+# So many rows are collected at a time.
+_MANY_ROWS = 1 << 23
 _N_CELLS = 4096
 
-_POINT, _CELL = "point", "cell"
+_CELL = "cell"
+
+Floats = NDArray[np.float64]
+
+
+class _Cells(NamedTuple):
+    """Consecutive ranges of probabilities that have rows."""
+
+    first: Floats
+    last: Floats
+    total: Floats
+    events: Floats
+    rows: Floats
+
+    def part(self, start: int, stop: int) -> _Cells:
+        return _Cells(*(column[start:stop] for column in self))
 
 
 def pooled(rows: TrainingRows) -> Pools:
     """Pools of the nondecreasing frequencies, as of all distinct probabilities together.
 
-    Up to `_MANY_ROWS` rows the engine groups by the probability once. Of more rows it first counts
-    those in 4096 cells; the rows of consecutive cells are then grouped in turn, as many cells at a
-    time as hold so many rows, and pooled at once. What adjacent violators within a range are pooled
-    into is always part of one pool of the whole, so that pooling the ranges' pools is exact.
+    Up to `_MANY_ROWS` rows are collected at once: a number, the class and the weight of each. More
+    rows are first counted in 4096 cells. Those of consecutive cells are then collected in turn, as
+    many cells at a time as hold so many rows, and pooled at once; cells of a single probability
+    need no rows. What adjacent violators within a range are pooled into is always part of one pool
+    of the whole, so that pooling the ranges' pools is exact.
     """
     low, high = float(rows.lows[0]), float(rows.highs[0])
     parts = list(_ranges(rows, low, high, float(rows.counts.sum())))
-    columns = (np.concatenate(column) for column in zip(*map(_fields, parts), strict=True))
-    return Pools(*columns).pooled()
-
-
-def _fields(pools: Pools) -> tuple[NDArray[np.float64], ...]:
-    return pools.first, pools.last, pools.total, pools.events
+    columns = zip(*((p.first, p.last, p.total, p.events) for p in parts), strict=True)
+    return Pools(*map(np.concatenate, columns)).pooled()
 
 
 def _ranges(rows: TrainingRows, low: float, high: float, n_rows: float) -> Iterator[Pools]:
     """Pools of the probabilities from `low` to `high`, range by range."""
     if n_rows <= _MANY_ROWS:
-        yield _grouped(rows, low, high, rows.scores[0])[0].pooled()
+        yield _collected(rows, low, high).pooled()
         return
-    share = (rows.scores[0] - low) / (high - low)
-    cells, counts = _grouped(rows, low, high, (share * (_N_CELLS - 1)).floor())
-    # Cells of one range: the running number of rows is in the same multiple of _MANY_ROWS / 2.
-    half = _MANY_ROWS / 2
-    number = np.floor((np.cumsum(counts) - 1) / half)
-    large = counts > half
-    starts = np.flatnonzero(
-        np.concatenate([[True], (np.diff(number) > 0) | large[1:] | large[:-1]])
-    )
-    for cut in np.split(np.arange(len(counts)), starts[1:]):
-        part = Pools(*(column[cut] for column in _fields(cells)))
+    cells = _counted(rows, low, high)
+    for start, stop in _stretches(cells):
+        part = cells.part(start, stop)
         if np.array_equal(part.first, part.last):
-            yield part.pooled()
+            yield Pools(part.first, part.last, part.total, part.events).pooled()
         else:
             first, last = float(part.first[0]), float(part.last[-1])
-            yield from _ranges(rows, first, last, float(counts[cut].sum()))
+            yield from _ranges(rows, first, last, float(part.rows.sum()))
 
 
-def _grouped(
-    rows: TrainingRows, low: float, high: float, cell: nw.Expr
-) -> tuple[Pools, NDArray[np.float64]]:
-    """Weight and events of each value of `cell`, ascending, and the number of rows."""
+def _stretches(cells: _Cells) -> Iterator[tuple[int, int]]:
+    """Ranges of cells that hold at most `_MANY_ROWS` rows, or are one cell."""
+    alone = (cells.first == cells.last) & (cells.rows > _MANY_ROWS / 16)
+    start = held = 0
+    for k, count in enumerate(cells.rows.tolist()):
+        if k > start and (held + count > _MANY_ROWS or alone[k - 1] or alone[k]):
+            yield start, k
+            start, held = k, 0
+        held += count
+    yield start, len(cells.rows)
+
+
+def _collected(rows: TrainingRows, low: float, high: float) -> Pools:
+    columns = {"point": _point(rows), "event": rows.hit(1).cast(nw.Int8)}
+    weighted = rows.predictions.weight is not None
+    if weighted:
+        columns["weight"] = rows.weight
+    chosen = rows.frame.filter(rows.scores[0].is_between(low, high))
+    found = collected(chosen.select(*(value.alias(name) for name, value in columns.items())))
+    return Pools.of_rows(found["point"], found["event"], found["weight"] if weighted else None)
+
+
+def _counted(rows: TrainingRows, low: float, high: float) -> _Cells:
     score, weight = rows.scores[0], rows.weight
+    cell = ((score - low) / (high - low) * (_N_CELLS - 1)).floor()
     event = nw.when(rows.hit(1)).then(weight).otherwise(nw.lit(0.0))
     chosen = rows.frame.filter(score.is_between(low, high))
-    # Adding zero makes one of the two zeros.
-    columns = {_POINT: score + 0.0, _CELL: cell + 0.0, "total": weight, "events": event}
+    columns = {_CELL: cell, "point": _point(rows), "total": weight, "events": event}
     groups = chosen.select(*(value.alias(name) for name, value in columns.items())).group_by(_CELL)
     found = collected(
         groups.agg(
-            nw.col(_POINT).min().alias("first"),
-            nw.col(_POINT).max().alias("last"),
+            nw.col("point").min().alias("first"),
+            nw.col("point").max().alias("last"),
             nw.col("total").sum().alias("total"),
             nw.col("events").sum().alias("events"),
             nw.len().alias("rows"),
         )
     )
     order = np.argsort(found["first"])
-    sums = (found[name][order].astype(np.float64) for name in ("first", "last", "total", "events"))
-    return Pools(*sums), found["rows"][order].astype(np.float64)
+    return _Cells(*(found[name][order].astype(np.float64) for name in _Cells._fields))
+
+
+def _point(rows: TrainingRows) -> nw.Expr:
+    """The probability; adding zero makes one of the two zeros."""
+    return rows.scores[0] + 0.0

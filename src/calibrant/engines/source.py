@@ -7,7 +7,7 @@ largest values of expressions, for each value of some columns and of one whole n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -170,16 +170,23 @@ class Source:
         highest: Mapping[str, nw.Expr] | None = None,
         cell: nw.Expr | None = None,
         rules: Sequence[Rule] = (),
+        number: Callable[[nw.Expr], nw.Expr] | None = None,
     ) -> nw.LazyFrame[Any]:
-        """An aggregation to be collected together with others over the same rows."""
+        """An aggregation to be collected together with others over the same rows.
+
+        `number` makes the whole number out of `cell`, which is -1 in bad rows and must be negative
+        there afterwards. So it may do what fails on nulls, or on numbers out of range.
+        """
         lowest, highest = lowest or {}, highest or {}
-        number = nw.lit(0, nw.Int64) if cell is None else cell
+        value = nw.lit(0, nw.Int64) if cell is None else cell
         if rules:
             good = nw.all_horizontal(*(rule.holds for rule in rules), ignore_nulls=False)
-            number = nw.when(good).then(number).otherwise(nw.lit(_FAULTY, nw.Int16))
+            value = nw.when(good).then(value).otherwise(nw.lit(_FAULTY, nw.Int16))
         keys = dict(zip(self._keys(), map(self._key, self.by), strict=True))
-        columns = {**keys, CELL: number, **sums, **lowest, **highest}
+        columns = {**keys, CELL: value, **sums, **lowest, **highest}
         prepared = self.rows.select(*(value.alias(name) for name, value in columns.items()))
+        if number is not None:
+            prepared = prepared.with_columns(number(nw.col(CELL)).alias(CELL))
         return prepared.group_by(*keys, CELL).agg(
             nw.len().alias(ROWS),
             *(nw.col(name).sum() for name in sums),
@@ -194,8 +201,9 @@ class Source:
         if len(result) == 0:
             raise ValueError("frame is empty: at least one row is needed.")
         columns = {name: _as_array(result[name].to_list()) for name in result.columns}
-        if (columns[CELL] == _FAULTY).any():
-            self._complain(rules, int(columns[ROWS][columns[CELL] == _FAULTY].sum()))
+        faulty = columns[CELL] < 0
+        if faulty.any():
+            self._complain(rules, int(columns[ROWS][faulty].sum()))
         for name in self._keys():
             columns[name] = _as_keys(columns[name])
         return columns

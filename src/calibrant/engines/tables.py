@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import narwhals as nw
@@ -18,6 +19,11 @@ from calibrant.metrics.exact import ExactSums, from_count
 from calibrant.metrics.table import ReliabilityTable
 
 Edges = tuple[NDArray[np.float64], ...]
+
+_PANEL = "panel"
+_MOST_OF_16_BITS = 2**15
+_MOST_MULTIPLES = 2**30
+_UPWARDS = 1.0 + 2.0**-40
 
 
 def frame_tables(
@@ -62,40 +68,71 @@ def frame_tables(
     return tables
 
 
-def bin_of(prob: nw.Expr, edges: NDArray[np.float64], start: int = 0) -> nw.Expr:
-    """The bin of each number, counted from `start`: the last one whose lower edge it reaches.
+def bin_of(prob: nw.Expr, edges: NDArray[np.float64]) -> nw.Expr:
+    """The bin of each number: the last one whose lower edge it reaches, negative below all edges.
 
-    It is found by halving, so that engines that stop at the first true condition compare
-    O(log n_bins) times; others compare O(n_bins) times.
+    Equal bins have one more, which 1 alone reaches, see `counted_bin`.
+    """
+    n_bins = len(edges) - 1
+    dtype = nw.Int16 if n_bins < _MOST_OF_16_BITS else nw.Int32
+    if not _are_multiples(edges):
+        return _searched(prob, edges, dtype)
+    # Rounding may put it a bin too high, never too low.
+    bin_ = (prob * (n_bins * _UPWARDS)).floor().cast(nw.Float64)
+    too_high = prob < bin_ * float(edges[1])
+    return (bin_ - too_high.cast(nw.Int16)).cast(dtype)
+
+
+def counted_bin(bin_: Any, edges: NDArray[np.float64]) -> Any:
+    """The last bin also holds its upper edge."""
+    return np.minimum(bin_, len(edges) - 2)
+
+
+def _are_multiples(edges: NDArray[np.float64]) -> bool:
+    """Whether the lower edges are the multiples of the first width, to the last bit."""
+    n_bins = len(edges) - 1
+    equal = n_bins < _MOST_MULTIPLES and abs(edges[1] * n_bins - 1.0) < 1e-12
+    return bool(equal and np.array_equal(edges[:-1], np.arange(n_bins) * edges[1]))
+
+
+def _searched(prob: nw.Expr, edges: NDArray[np.float64], dtype: Any) -> nw.Expr:
+    """The bin by halving.
+
+    Engines that stop at the first true condition compare O(log n_bins) times; others compare
+    O(n_bins) times.
     """
 
     def among(low: int, high: int) -> nw.Expr:
         if high - low == 1:
-            return nw.lit(start + low, nw.Int32)
+            return nw.lit(low, dtype)
         middle = (low + high) // 2
         reaches = prob >= float(edges[middle])
         return nw.when(reaches).then(among(middle, high)).otherwise(among(low, middle))
 
-    return among(0, len(edges) - 1)
+    return among(-1, len(edges) - 1)
 
 
 def _tables(
     data: FramePredictions, panels: str, edges: Edges, strategy: str
 ) -> dict[Any, ReliabilityTable]:
-    starts = np.cumsum([0, *(len(panel) - 1 for panel in edges)]).tolist()
     plans = [
         data.source.plan(
             _terms(prob, hit, data.weight),
-            cell=bin_of(prob, panel, start),
-            # A row that is bad in any column is found by the first panel.
-            rules=data.rules if start == 0 else (),
-        )
-        for prob, hit, panel, start in zip(data.prob, data.hits, edges, starts, strict=False)
+            cell=prob,
+            # A row that is bad in another column is found by the first panel.
+            rules=data.rules if k == 0 else data.rules[k : k + 1],
+            number=partial(bin_of, edges=panel),
+        ).with_columns(nw.lit(k).alias(_PANEL))
+        for k, (prob, hit, panel) in enumerate(zip(data.prob, data.hits, edges, strict=False))
     ]
     columns = data.source.collect(plans, data.rules)
+    starts = np.cumsum([0, *(len(panel) - 1 for panel in edges)])
+    for k, panel in enumerate(edges):
+        own = columns[_PANEL] == k
+        columns[CELL][own] = starts[k] + counted_bin(columns[CELL][own], panel)
     tables = {}
     for group, places in data.source.groups(columns).items():
-        count, sums = _counted(columns, places, starts[-1], weighted=data.weight is not None)
+        count, sums = _counted(columns, places, int(starts[-1]), weighted=data.weight is not None)
         table = ReliabilityTable(panels, strategy, data.classes.copy(), edges, count, sums)
         check_weights(group, float(table.weight.sum()))
         tables[group] = table
