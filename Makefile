@@ -9,12 +9,15 @@ READY := $(VENV)/.ready
 DATA ?= ../shared/data
 CACHE ?= paper/cache
 
-.PHONY: demo test lint bench paper docs clean
+.PHONY: demo test coverage lint bench paper docs clean
 
 demo: $(READY)  ## run the whole job on the embedded data and write the results to demo/
 	$(BIN)/calibrant demo --output demo --force
 
 test: $(READY)  ## run the test suite
+	$(BIN)/python -m pytest
+
+coverage: $(READY)  ## the same, and which lines and branches it ran
 	$(BIN)/python -m pytest --cov --cov-report=term
 
 lint: $(READY)  ## style and types
