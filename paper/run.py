@@ -12,6 +12,10 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 
 import polars as pl
@@ -19,7 +23,7 @@ import polars as pl
 from . import tables
 from .forecasts import Stored, stored, write
 from .measures import evaluate
-from .methods import METHODS, Make, method
+from .methods import METHODS, method
 from .sets import SETS
 
 _SCHEMA = {
@@ -29,11 +33,12 @@ _SCHEMA = {
 KEYS = ("data", "family", "seed", "method")
 
 
-def measured(file: Stored, methods: dict[str, Make | None]) -> pl.DataFrame:
+def measured(file: Stored, methods: Sequence[str]) -> pl.DataFrame:
     """One row for each method and measure."""
     fitting, test = file.samples()
     frames = []
-    for name, make in methods.items():
+    for name in methods:
+        make = method(name)
         frame = pl.DataFrame(list(evaluate(make, fitting, test)), schema=_SCHEMA, orient="row")
         keys = zip(KEYS, (file.name, file.family, file.seed, name), strict=True)
         frames.append(frame.select(*(pl.lit(value).alias(key) for key, value in keys), pl.all()))
@@ -45,6 +50,18 @@ def merged(old: pl.DataFrame | None, new: pl.DataFrame) -> pl.DataFrame:
     if old is not None:
         new = pl.concat([new, old.join(new, on=KEYS, how="anti")])
     return new.sort(*KEYS, "axis", "measure", "index")
+
+
+def _in_turn(
+    measure: Callable[[Stored], pl.DataFrame], files: Sequence[Stored], jobs: int
+) -> Iterator[pl.DataFrame]:
+    """What is measured, in the order of the files, by so many processes."""
+    if jobs == 1:
+        yield from map(measure, files)
+        return
+    # Compiled loops do not survive a fork.
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        yield from pool.map(measure, files)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -64,16 +81,19 @@ def main(arguments: list[str] | None = None) -> None:
         help="from the list, or module:attribute for one of your own, which is called without "
         "arguments and gives something with fit and transform",
     )  # fmt: skip
+    parser.add_argument("--jobs", type=int, default=2, help="forecasters measured at a time")
     options = parser.parse_args(arguments)
     try:
-        methods = {name: method(name) for name in options.methods}
+        for name in options.methods:
+            method(name)
         files = stored(options.forecasts, options.sets, options.seeds)
     except (FileNotFoundError, ValueError) as error:
         parser.exit(1, f"{error}\n")
     results = pl.read_parquet(options.results) if options.results.exists() else None
-    for number, file in enumerate(files, start=1):
-        start = time.perf_counter()
-        results = merged(results, measured(file, methods))
+    start = time.perf_counter()
+    found = _in_turn(partial(measured, methods=options.methods), files, options.jobs)
+    for number, (file, new) in enumerate(zip(files, found, strict=True), start=1):
+        results = merged(results, new)
         write(results, options.results)
         seconds = time.perf_counter() - start
         print(f"{number} of {len(files)}: {file.path.name}, {seconds:.0f} s", flush=True)
