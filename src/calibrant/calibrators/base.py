@@ -180,8 +180,8 @@ class Calibrator(BaseEstimator):
         One pass checks the rows; Platt scaling then takes some 6 to 9 passes, beta calibration
         some 12 and temperature scaling 10, vector scaling some three more than Newton's steps, of
         O(K^2) sums each, histogram binning 1 (quantile bins: 3 more, whole-number weights only).
-        Isotonic calibration collects the distinct probabilities: all of them up to 4 million
-        rows, else range by range, some 2 million rows at a time.
+        Isotonic calibration collects probabilities and classes: all of them up to 8 million rows,
+        else range by range, as many rows at a time.
 
         Examples
         --------

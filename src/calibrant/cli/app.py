@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -11,6 +11,7 @@ from calibrant.cli.errors import UserError, as_user_error
 from calibrant.cli.fitting import compare, fit
 from calibrant.cli.forecast.app import app as forecast_app
 from calibrant.cli.options import (
+    EngineName,
     File,
     Force,
     Input,
@@ -23,10 +24,12 @@ from calibrant.cli.options import (
     ResamplesOrNone,
     Scale,
     Seed,
+    SparkMaster,
     TableOutput,
     Weight,
     print_json,
     read,
+    read_or_scan,
 )
 from calibrant.cli.reporting import forecast_report, report
 
@@ -57,6 +60,8 @@ def evaluate(
     ] = "uniform",
     resamples: ResamplesOrNone = 999,
     seed: Seed = 0,
+    engine: EngineName = "auto",
+    spark_master: SparkMaster = None,
     as_json: Json = False,
 ) -> None:
     """Measure how well predictions agree with what happened.
@@ -65,23 +70,31 @@ def evaluate(
     Example:
       calibrant evaluate scored.csv --label bought --prob p_buy
     """
-    from calibrant.cli import evaluation, show
+    from calibrant.cli import evaluation, frame_evaluation, show
+    from calibrant.cli.engines import EngineData
 
-    with as_user_error():
-        data = read(file, label, prob, prob_prefix, weight, pos_label, scale)
-        with show.progress() as progress, show.warnings_as_notes():
+    with as_user_error(), show.progress() as progress, show.warnings_as_notes():
+        data = read_or_scan(
+            file, label, prob, prob_prefix, weight, pos_label, scale, engine, spark_master
+        )
+        binned: dict[str, Any] = {"bins": bins, "strategy": strategy}
+        left_out = isinstance(data, EngineData) and resamples > 0
+        if isinstance(data, EngineData):
+            with data.running():
+                found = frame_evaluation.evaluate(data, **binned, progress=progress)
+        else:
             found = evaluation.evaluate(
-                data,
-                bins=bins,
-                strategy=strategy,
-                n_resamples=resamples,
-                seed=seed,
-                progress=progress,
+                data, **binned, n_resamples=resamples, seed=seed, progress=progress
             )
     if as_json:
-        print_json({"file": data.source, "columns": list(data.columns), **found.to_dict()})
+        content = {"file": data.source, "columns": list(data.columns), **found.to_dict()}
+        if isinstance(data, EngineData):
+            content |= {"engine": data.engine, "left_out": frame_evaluation.LEFT_OUT * left_out}
+        print_json(content)
     else:
         show.evaluation(found, data.source, data.mapping())
+        if left_out:
+            show.left_out(data.engine, frame_evaluation.LEFT_OUT)
 
 
 @app.command("test")

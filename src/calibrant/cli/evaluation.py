@@ -81,7 +81,7 @@ def evaluate(
     table = reliability_table(data.y, data.prob, kind=kind, **binned, **data.options)
     measures = [
         _measure(data, key, title, options | binned, n_resamples, seed, progress)
-        for key, title, options in _wanted(data.binary)
+        for key, title, options in wanted(data.binary)
     ]
     loss = log_loss(data, data.prob)
     measures += [
@@ -100,7 +100,8 @@ def evaluate(
     )
 
 
-def _wanted(binary: bool) -> list[tuple[str, str, dict[str, Any]]]:
+def wanted(binary: bool) -> list[tuple[str, str, dict[str, Any]]]:
+    """Keys, titles and options of the metrics of a table."""
     squared = {"metric": "ece", "norm": "l2", "debiased": True}
     if binary:
         return [
@@ -113,7 +114,7 @@ def _wanted(binary: bool) -> list[tuple[str, str, dict[str, Any]]]:
     return [
         (f"{key}_{kind}", f"{title}, {words}", options | {"kind": kind})
         for kind, words in kinds
-        for key, title, options in _wanted(binary=True)
+        for key, title, options in wanted(binary=True)
     ]
 
 
@@ -159,8 +160,11 @@ def _rates(data: Data) -> dict[Any, float]:
 
 
 def _worst_classes(data: Data, binned: dict[str, Any]) -> tuple[tuple[Any, float], ...]:
+    return largest_errors(reliability_table(data.y, data.prob, **binned, **data.options))
+
+
+def largest_errors(table: ReliabilityTable) -> tuple[tuple[Any, float], ...]:
     """The three classes with the largest error, the worst first."""
-    table = reliability_table(data.y, data.prob, **binned, **data.options)
     errors = {label: panel.ece() for label, panel in table.by_class().items()}
     return tuple(sorted(errors.items(), key=lambda item: -item[1])[:3])
 

@@ -8,6 +8,7 @@ import typer
 
 from calibrant.cli.errors import UserError, as_user_error
 from calibrant.cli.options import (
+    EngineName,
     File,
     Folds,
     Force,
@@ -20,9 +21,11 @@ from calibrant.cli.options import (
     ProbPrefix,
     Resamples,
     Seed,
+    SparkMaster,
     Weight,
     print_json,
     read,
+    read_or_scan,
 )
 
 Method = Literal[
@@ -51,6 +54,8 @@ def fit(
     ] = "auto",
     cv: Folds = 5,
     seed: Seed = 0,
+    engine: EngineName = "auto",
+    spark_master: SparkMaster = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
@@ -70,8 +75,17 @@ def fit(
     if files.has_format(output, *files.FORMATS):
         raise UserError(f"the calibrator is saved as JSON: {output} should end with .json.")
     files.check_output(output, sources=[file], overwrite=force)
+    if method == "auto":
+        if engine not in ("auto", "memory"):
+            raise UserError(
+                f"--method auto compares calibrators on rows in memory: name a --method for "
+                f"--engine {engine}."
+            )
+        engine = "memory"
     with as_user_error():
-        data = read(file, label, prob, prob_prefix, weight, pos_label, scale)
+        data = read_or_scan(
+            file, label, prob, prob_prefix, weight, pos_label, scale, engine, spark_master
+        )
         if method == "auto":
             with show.progress() as progress:
                 found = selection.compare(data, scale, cv=cv, seed=seed, progress=progress)
@@ -85,7 +99,9 @@ def fit(
                     f"among auto, {', '.join(known)}."
                 )
             found = None
-            fitted, notes = selection.fit_method(method, data, scale)
+            with show.progress() as progress:
+                progress(f"{method}", 0, 1)
+                fitted, notes = selection.fit_method(method, data, scale)
             chosen = method
         if fitted is not None:
             save(fitted, output, overwrite=force, input=scale)

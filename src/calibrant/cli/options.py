@@ -64,6 +64,20 @@ JsonOutput = Annotated[
     Path,
     typer.Option("--output", "-o", help="Where to save it, as JSON.", show_default=False),
 ]
+EngineName = Annotated[
+    Literal["auto", "memory", "polars", "duckdb", "dask", "spark"],
+    typer.Option(
+        "--engine",
+        help="What counts the rows of Parquet files. auto is memory, or polars if the columns take "
+        "more than a tenth of the machine's memory.",
+    ),
+]
+SparkMaster = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL", help="Where Spark runs; by default on this machine.", show_default=False
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
@@ -85,6 +99,31 @@ def read(
     return predictions.read_data(
         table, label, columns, weight=weight, pos_label=pos_label, scale=scale
     )
+
+
+def read_or_scan(
+    file: Path,
+    label: str,
+    prob: list[str],
+    prob_prefix: str | None,
+    weight: str | None,
+    pos_label: str | None,
+    scale: Scale,
+    engine: EngineName,
+    spark_master: str | None,
+) -> Any:
+    """The same, or `EngineData` where an engine is to count the rows."""
+    from calibrant.cli import engines, files, predictions
+
+    engines.check_engine(engine, spark_master)
+    table = files.open_table(file)
+    columns = predictions.prediction_columns(table, prob, prob_prefix)
+    n_columns = 1 + len(columns) + (weight is not None)
+    options: dict[str, Any] = {"weight": weight, "pos_label": pos_label, "scale": scale}
+    name = engines.chosen(engine, table, n_columns, scale)
+    if name == "memory":
+        return predictions.read_data(table, label, columns, **options)
+    return engines.open_engine(name, table, label, columns, spark_master=spark_master, **options)
 
 
 def print_json(content: dict[str, Any]) -> None:

@@ -46,10 +46,15 @@ class Data:
 
     def mapping(self) -> str:
         """Which column predicts which class, in words."""
-        if len(self.columns) == 1:
-            return f"{self.columns[0]} predicts {self.labels[1]!r}"
-        pairs = zip(self.columns, self.labels, strict=True)
-        return listed([f"{column} = {label!r}" for column, label in pairs], 4)
+        return mapping(self.columns, self.labels)
+
+
+def mapping(columns: Sequence[str], labels: Sequence[Any]) -> str:
+    """Which column predicts which class, in words."""
+    if len(columns) == 1:
+        return f"{columns[0]} predicts {labels[1]!r}"
+    pairs = zip(columns, labels, strict=True)
+    return listed([f"{column} = {label!r}" for column, label in pairs], 4)
 
 
 def prediction_columns(table: Table, names: Sequence[str], prefix: str | None) -> tuple[str, ...]:
@@ -87,7 +92,7 @@ def read_data(
     if weight:
         weights = numbers(table, frame[weight])
         refuse_where(weights < 0, table, frame[weight], "but a weight cannot be negative")
-    labels = _labels(table, frame[label], y, columns, pos_label)
+    labels = labels_of(table, frame[label], y, columns, pos_label)
     prob = to_probabilities(values, scale)
     return Data(table.name, y, values, prob, weights, labels, columns)
 
@@ -188,7 +193,7 @@ def _typed(column: pl.Series) -> pl.Series:
     return column
 
 
-def _labels(
+def labels_of(
     table: Table,
     column: pl.Series,
     y: NDArray[Any],

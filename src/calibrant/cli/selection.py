@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.calibrators.base import Calibrator
+from calibrant.cli.engines import EngineData
 from calibrant.cli.errors import UserError
 from calibrant.cli.predictions import Data, Scale
 from calibrant.inputs import FloatArray, as_classes
@@ -39,12 +40,17 @@ def takes_any_scale(calibrator: Calibrator) -> bool:
     return taken_scale(calibrator) == "any"
 
 
-def fit_method(method: str, data: Data, scale: Scale) -> Fit:
+def fit_method(method: str, data: Data | EngineData, scale: Scale) -> Fit:
     """Fit one calibrator on all rows."""
     calibrator = methods(len(data.labels), scale)[method]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        calibrator.fit(food(calibrator, data.values, scale), data.y, **data.options)
+        if isinstance(data, EngineData):
+            with data.running():
+                calibrator.fit_frame(data.frame, **data.names)
+            calibrator.classes_ = np.array(data.labels)
+        else:
+            calibrator.fit(food(calibrator, data.values, scale), data.y, **data.options)
     return calibrator, tuple(dict.fromkeys(str(warning.message) for warning in caught))
 
 

@@ -14,6 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from calibrant import CalibrationTest, ReliabilityTable
+from calibrant.cli.engines import EngineData
 from calibrant.cli.errors import listed
 from calibrant.cli.evaluation import Evaluation
 from calibrant.cli.predictions import Data
@@ -63,9 +64,16 @@ def evaluation(found: Evaluation, source: str, mapping: str) -> None:
         test_line(found.test)
 
 
-def predictions(data: Data) -> None:
+def left_out(engine: str, parts: Sequence[str]) -> None:
+    """What was not computed, since it needs all rows in memory."""
+    out.print()
+    out.print(f"Left out by --engine {engine}: {', '.join(parts)}.", style="yellow")
+
+
+def predictions(data: Data | EngineData) -> None:
     """What was read."""
-    out.print(f"{data.source}: {len(data.y):,} rows; {data.mapping()}")
+    n_rows = data.n_rows if isinstance(data, EngineData) else len(data.y)
+    out.print(f"{data.source}: {n_rows:,} rows; {data.mapping()}")
 
 
 def written(n_rows: int, source: str, output: Path, columns: Sequence[str]) -> None:
@@ -153,6 +161,9 @@ def warnings_as_notes() -> Iterator[None]:
     """Print what the library warns of as notes on stderr."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        # These are for whoever maintains calibrant.
+        warnings.simplefilter("ignore", FutureWarning)
+        warnings.simplefilter("ignore", DeprecationWarning)
         yield
     for message in dict.fromkeys(str(warning.message) for warning in caught):
         err.print(f"Note: {message}", style="yellow")

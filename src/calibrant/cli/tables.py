@@ -110,7 +110,7 @@ class ParquetTable(Table):
             if schema != first:
                 raise UserError(_difference(path, schema, files[0], first))
         self.lazy = pl.scan_parquet([*files], glob=False)
-        self.columns = tuple(first)
+        self.columns = self.in_files = tuple(first)
         # A file may hold the columns that its folders name as well.
         if constants and (new := [key for key in constants[0] if key not in first]):
             self.columns += tuple(new)
