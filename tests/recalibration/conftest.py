@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from calibrant import AverageRecalibration, DistributionRecalibration, ThresholdRecalibration
 from calibrant.forecasts import (
@@ -56,20 +60,22 @@ FAMILIES = (
 )  # fmt: skip
 
 
-@pytest.fixture(params=FAMILIES)
-def family_sample(request):
-    """Every family: 300 rows to fit on and 60 others with outcomes."""
-    forecast, y = make_forecast(request.param, 360, 11)
-    return (forecast[:300], y[:300]), (forecast[300:], y[300:])
+RECALIBRATIONS = {
+    "average": AverageRecalibration(),
+    "distribution": DistributionRecalibration(n_bins=3),
+    "threshold": ThresholdRecalibration(tol=0.0, max_iter=3, thresholds=9, levels=7),
+    "early": ThresholdRecalibration(
+        tol=0.0, max_iter=3, thresholds=9, early_stopping=True, random_state=0
+    ),
+}
 
 
-@pytest.fixture(params=["average", "distribution", "threshold", "early"])
-def recalibration(request):
-    return {
-        "average": AverageRecalibration(),
-        "distribution": DistributionRecalibration(n_bins=3),
-        "threshold": ThresholdRecalibration(tol=0.0, max_iter=3, thresholds=9, levels=7),
-        "early": ThresholdRecalibration(
-            tol=0.0, max_iter=3, thresholds=9, early_stopping=True, random_state=0
-        ),
-    }[request.param]
+@pytest.fixture(scope="package", params=itertools.product(RECALIBRATIONS, FAMILIES), ids="-".join)
+def recalibrated(request):
+    """60 forecasts of every family, by every recalibration, fitted on 300 others."""
+    name, family = request.param
+    forecast, y = make_forecast(family, 360, 11)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = clone(RECALIBRATIONS[name]).fit(forecast[:300], y[:300])
+    return fitted.transform(forecast[300:])

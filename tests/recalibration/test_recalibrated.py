@@ -18,14 +18,6 @@ POINTS = np.concatenate([[-np.inf], np.linspace(-6.0, 6.0, 41), [np.inf]])[:, No
 LEVELS = np.array([0.0, 0.01, 0.1, 0.3, 0.5, 0.77, 0.99, 1.0])[:, None]
 
 
-@pytest.fixture
-def recalibrated(recalibration, family_sample):
-    (forecast, y), (new, _) = family_sample
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return recalibration.fit(forecast, y).transform(new)
-
-
 def test_cdf_ascends_from_zero_to_one(recalibrated):
     cdf = recalibrated.cdf(POINTS)
     assert cdf.shape == (43, 60)
