@@ -5,9 +5,14 @@ from __future__ import annotations
 import functools
 import json
 import lzma
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+# One thread for linear algebra, here and in processes that tests start: on data this small, threads
+# mostly wait for each other. The package's own threads are others.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
