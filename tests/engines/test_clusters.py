@@ -121,7 +121,7 @@ def test_spark(tmp_path: Path) -> None:
     write_parts(tmp_path)
     ran = subprocess.run(
         [sys.executable, "-W", "ignore", __file__, str(tmp_path)],
-        env=os.environ | {"SPARK_HOME": str(home)},
+        env=os.environ | {"SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable},
         capture_output=True,
         text=True,
         timeout=300,
