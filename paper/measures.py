@@ -47,6 +47,8 @@ LEVELS = np.linspace(0.05, 0.95, 50)
 _HIGHEST_THRESHOLD = 10.0
 _N_THRESHOLDS = 50
 _N_CELLS = 5  # per parameter
+# F(y) at the jumps of a CDF would be miscalibrated even of the true distribution.
+_PIT: Any = {"method": "randomized", "random_state": 0}
 _MAKER_COST = 5.0  # of either error, for the decision maker of Figure 1
 
 
@@ -90,15 +92,15 @@ def of_forecast(forecast: Forecast, y: Floats) -> Iterator[Value]:
     yield from _along(BY_LEVEL, LEVELS, PREDICTED, predicted)
     yield from _along(BY_LEVEL, LEVELS, LOSS, realised)
     yield from _along(BY_LEVEL, LEVELS, GAP, np.abs(predicted - realised))
-    surface = threshold_calibration_error(forecast, y)
+    surface = threshold_calibration_error(forecast, y, **_PIT)
     overall = {
         GAP: table.reliability_gap.mean(),
         LOSS: table.decision_loss.mean(),
         CRPS: crps(forecast, y),
-        AVERAGE_ERROR: average_calibration_error(forecast, y),
+        AVERAGE_ERROR: average_calibration_error(forecast, y, **_PIT),
         THRESHOLD_ERROR: surface.mean,
         LARGEST_ERROR: surface.max,
-        DISTRIBUTION_ERROR: distribution_calibration_error(forecast, y, n_bins=_N_CELLS),
+        DISTRIBUTION_ERROR: distribution_calibration_error(forecast, y, n_bins=_N_CELLS, **_PIT),
     }
     for measure, value in overall.items():
         yield Value(OVERALL, 0, np.nan, measure, float(value))

@@ -51,7 +51,7 @@ def test_every_method_is_measured(sample, name):
     found = {v.measure: v.value for v in measures.evaluate(METHODS[name], fitting, test)
              if v.axis == measures.OVERALL}  # fmt: skip
     assert np.isfinite(list(found.values())).all()
-    assert (measures.LAYERS in found) == name.startswith("threshold")
+    assert (measures.LAYERS in found) == name.startswith("threshold,")
     assert (measures.CELL_ROWS in found) == name.startswith("distribution")
 
 

@@ -14,6 +14,7 @@ from calibrant import (
     BetaCalibration,
     ThresholdRecalibration,
     ThresholdwiseRecalibration,
+    average_calibration_error,
     reliability_gap,
     threshold_calibration_error,
 )
@@ -21,6 +22,7 @@ from calibrant.forecasts import Ensemble, Normal, concatenate
 from calibrant.recalibration import Pinned
 
 THRESHOLDS = np.linspace(-2.0, 2.0, 9)
+RANKS = np.linspace(-3.0, 3.0, 101)
 
 
 def data(n=600, seed=0):
@@ -247,6 +249,24 @@ def test_default_thresholds_have_both_sides_of_frequent_outcomes():
     new = recalibration.transform(Normal(np.zeros(3000), 1.0))
     jump = new.cdf(1.0) - new.cdf(np.nextafter(1.0, 0.0))
     np.testing.assert_allclose(jump, 0.3, atol=0.05)
+    np.testing.assert_array_equal(new.cdf_left(1.0), new.cdf(np.nextafter(1.0, 0.0)))
+    np.testing.assert_array_equal(new.ppf(new.cdf(1.0) - 0.1), np.ones(3000))
+
+
+@pytest.mark.parametrize(
+    "make", [Normal, lambda mu, sd: Ensemble(np.round(mu[:, None] + RANKS, 0))]
+)
+def test_whole_numbers_get_uniform_pits(make):
+    rng = np.random.default_rng(0)
+    mu = rng.normal(size=2000)
+    y = np.round(mu + 0.7 * rng.normal(size=2000))
+    recalibration = fitted(make(mu, 1.0), y, thresholds=50)
+    new_mu = rng.normal(size=2000)
+    new_y = np.round(new_mu + 0.7 * rng.normal(size=2000))
+    new = recalibration.transform(make(new_mu, 1.0))
+    options = {"method": "randomized", "random_state": 0}
+    assert average_calibration_error(new, new_y, **options) < 0.02
+    assert (new.cdf(new_y) - new.cdf_left(new_y)).mean() > 0.3
 
 
 def test_default_versions():

@@ -31,8 +31,9 @@ class Pinned(Derived):
               \qquad t_j \le y < t_{j+1}
 
     Below the first threshold and above the last it goes to 0 and to 1. Where the original has no
-    probability between two thresholds, what the new forecast has there lies on the upper one. Made
-    by the `transform` of `ThresholdwiseRecalibration`.
+    probability between two thresholds, what the new forecast has there lies on the upper one; so do
+    two thresholds without a double between them say how far the new CDF jumps. Made by the
+    `transform` of `ThresholdwiseRecalibration`.
 
     `mean`, `std` and `crps` are integrated numerically, in panels that end at the thresholds and at
     quantiles of the original.
@@ -115,8 +116,11 @@ class Pinned(Derived):
     def _bordered(self) -> tuple[Floats, Floats]:
         """The original and the new CDF at -inf, the thresholds and inf, (m + 2, n)."""
         ends = np.zeros((1, len(self))), np.ones((1, len(self)))
-        at_thresholds = cdf_at(self.base, self.thresholds), self.values.T
-        old, new = (np.concatenate([ends[0], inner, ends[1]]) for inner in at_thresholds)
+        inner = cdf_at(self.base, self.thresholds)
+        jumps = np.flatnonzero(np.nextafter(self.thresholds[:-1], np.inf) == self.thresholds[1:])
+        for lower in jumps:
+            inner[lower] = check_probabilities(self.base.cdf_left(self.thresholds[lower + 1]))
+        old, new = (np.concatenate([ends[0], at, ends[1]]) for at in (inner, self.values.T))
         return old, new
 
     def _panel_edges(self) -> Floats:
