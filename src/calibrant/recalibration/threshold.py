@@ -115,6 +115,7 @@ class ThresholdRecalibration(Recalibration):
     --------
     calibrant.threshold_calibration_error : The error that is brought down.
     AverageRecalibration : One map for all rows.
+    ThresholdwiseRecalibration : Smaller errors on new rows, without the guarantee of the layers.
 
     Notes
     -----
