@@ -51,6 +51,8 @@ def spark() -> Iterator[Any]:
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
+        # Minutes are too few for what a second compiler and more collectors would gain.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
     }.items():
         builder = builder.config(key, value)
