@@ -7,24 +7,40 @@ from typing import Literal
 
 import polars as pl
 import pytest
+from scipy.special import expit, logit
 
 import calibrant as cb
-from calibrant.datasets import Cifar10, ProteinForecasts, load_cifar10, load_protein_forecasts
+from calibrant.datasets import (
+    Cifar10,
+    Games,
+    ProteinForecasts,
+    load_cifar10,
+    load_games,
+    load_protein_forecasts,
+)
+
+
+def some_games() -> Games:
+    columns = {name: column[::6] for name, column in load_games().to_dict().items()}
+    # So few need forecasts that are clearly overconfident for a calibrator to be recommended.
+    columns["y_prob"] = expit(2.0 * logit(columns["y_prob"]))
+    return Games(**columns)
 
 
 def some_images(split: Literal["validation", "test"]) -> Cifar10:
     whole = load_cifar10(split)
-    return Cifar10(whole.y_true[:1500], whole.logits[:1500], whole.class_names, split)
+    return Cifar10(whole.y_true[:1000], whole.logits[:1000], whole.class_names, split)
 
 
 def some_proteins(split: Literal["validation", "test"]) -> ProteinForecasts:
     whole = load_protein_forecasts(split)
-    return ProteinForecasts(whole.forecast[:1500], whole.y[:1500], split)
+    return ProteinForecasts(whole.forecast[:1000], whole.y[:1000], split)
 
 
 def test_demo(calibrant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Some of the rows: the numbers do not matter here.
     monkeypatch.setattr("calibrant.cli.demo._RESAMPLES", 19)
+    monkeypatch.setattr("calibrant.cli.demo.load_games", some_games)
     monkeypatch.setattr("calibrant.cli.demo.load_cifar10", some_images)
     monkeypatch.setattr("calibrant.cli.demo.load_protein_forecasts", some_proteins)
     run = calibrant("demo", "--output", "results")
