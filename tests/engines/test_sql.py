@@ -51,15 +51,19 @@ def test_bad_rows_are_null() -> None:
 def test_names_and_numbers_in_each_dialect() -> None:
     histogram = HistogramBinning(n_bins=1).fit([0.1, 0.2, 0.6], [0, 1, 0])
     third = "0.3333333333333333"
+    duck, postgres = 'CAST("a""`\\b" AS DOUBLE)', 'CAST("a""`\\b" AS DOUBLE PRECISION)'
+    spark, query = 'CAST(`a"``\\b` AS DOUBLE)', 'CAST(`a"\\`\\\\b` AS FLOAT64)'
     texts = {
-        "duckdb": f'CASE WHEN CAST("a""`\\b" AS DOUBLE) BETWEEN 0.0e0 AND 1.0e0 THEN {third}e0 END',
-        "postgres": 'CASE WHEN CAST("a""`\\b" AS DOUBLE PRECISION) BETWEEN '
+        "duckdb": f"CASE WHEN ({duck} - {duck}) BETWEEN 0.0e0 AND 0.0e0 "
+        f"AND {duck} BETWEEN 0.0e0 AND 1.0e0 THEN {third}e0 END",
+        "postgres": f"CASE WHEN ({postgres} - {postgres}) BETWEEN "
+        f"DOUBLE PRECISION '0.0e0' AND DOUBLE PRECISION '0.0e0' AND {postgres} BETWEEN "
         "DOUBLE PRECISION '0.0e0' AND DOUBLE PRECISION '1.0e0' "
         f"THEN DOUBLE PRECISION '{third}e0' END",
-        "spark": 'CASE WHEN CAST(`a"``\\b` AS DOUBLE) BETWEEN 0.0e0D AND 1.0e0D '
-        f"THEN {third}e0D END",
-        "bigquery": 'CASE WHEN CAST(`a"\\`\\\\b` AS FLOAT64) BETWEEN 0.0e0 AND 1.0e0 '
-        f"THEN {third}e0 END",
+        "spark": f"CASE WHEN ({spark} - {spark}) BETWEEN 0.0e0D AND 0.0e0D "
+        f"AND {spark} BETWEEN 0.0e0D AND 1.0e0D THEN {third}e0D END",
+        "bigquery": f"CASE WHEN ({query} - {query}) BETWEEN 0.0e0 AND 0.0e0 "
+        f"AND {query} BETWEEN 0.0e0 AND 1.0e0 THEN {third}e0 END",
     }
     assert {dialect: histogram.to_sql('a"`\\b', dialect=dialect) for dialect in texts} == texts
 

@@ -306,6 +306,12 @@ def test_errors(parameters, message):
         fitted(forecast, y, **parameters)
 
 
+def test_few_rows():
+    forecast, y = data(4)
+    with pytest.raises(ValueError, match="4 rows are too few to choose the number of layers"):
+        ThresholdwiseRecalibration().fit(forecast, y)
+
+
 def test_decisions_cost_what_they_promise():
     """On rows it was fitted to, by the measure it is made for."""
     forecast, y = data(4000)

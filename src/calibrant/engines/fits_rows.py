@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from calibrant.calibrators.base import Calibrator
 from calibrant.engines.predictions import FramePredictions, check_frame, check_weights
-from calibrant.engines.source import CELL, ROWS, Rule, Source
+from calibrant.engines.source import CELL, ROWS, Rule, Source, between
 from calibrant.inputs import as_classes
 
 Floats = NDArray[np.float64]
@@ -165,7 +165,7 @@ def _rules(
         for name, score in zip(names, scores, strict=True):
             yield Rule(
                 name,
-                score.is_between(-_LARGEST, _LARGEST),
+                between(score, -_LARGEST, _LARGEST),
                 "is no score",
                 "scores are finite; drop the row or fill the value in",
             )

@@ -72,9 +72,11 @@ def _tests(calibrator: Calibrator, columns: list[Node]) -> tuple[tuple[Node, flo
         scale = calibrator._scale
     if isinstance(calibrator, BinaryCalibrator) and len(columns) == 2:
         scale = "probability"
+    # DuckDB does not see nan by comparing with both bounds, see `source.between`.
+    numbers = tuple((column - column, 0.0, 0.0) for column in columns)
     if scale == "score":
-        return tuple((column, -_LARGEST, _LARGEST) for column in columns)
-    tests = tuple((column, 0.0, 1.0) for column in columns)
+        return (*numbers, *((column, -_LARGEST, _LARGEST) for column in columns))
+    tests = (*numbers, *((column, 0.0, 1.0) for column in columns))
     if scale == "column" or len(columns) == 1:
         return tests
     excess = Function("abs", total(columns) - 1.0)

@@ -12,7 +12,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.engines.source import Rule, Source
+from calibrant.engines.source import Rule, Source, between
 from calibrant.inputs import ROW_SUM_TOLERANCE
 from calibrant.labels import as_classes, binary_target, labels_array
 
@@ -197,7 +197,7 @@ def _is_label(outcome: nw.Expr, dtype: Any, classes: NDArray[Any]) -> nw.Expr:
 def _probability_rule(name: str, prob: nw.Expr) -> Rule:
     return Rule(
         name,
-        prob.is_between(0.0, 1.0),
+        between(prob, 0.0, 1.0),
         "is no probability",
         "drop missing rows or fill them in; rescale percentages, or turn scores and logits into "
         "probabilities first",
@@ -208,7 +208,7 @@ def _sum_rule(names: Sequence[str], columns: Sequence[nw.Expr], tolerance: float
     total = reduce(add, columns)
     return Rule(
         ", ".join(names),
-        total.is_between(1.0 - tolerance, 1.0 + tolerance),
+        between(total, 1.0 - tolerance, 1.0 + tolerance),
         f"do not sum to one within {tolerance:.2g}",
         "each row must hold the probabilities of all classes; renormalise the rows or add the "
         "missing class",
@@ -229,7 +229,7 @@ def _label_rule(y: str, outcome: nw.Expr, dtype: Any, classes: NDArray[Any]) -> 
 def _weight_rule(name: str, weight: nw.Expr) -> Rule:
     return Rule(
         name,
-        weight.is_between(0.0, _LARGEST),
+        between(weight, 0.0, _LARGEST),
         "is no weight",
         "weights are finite and not negative; correct it or drop the row",
     )

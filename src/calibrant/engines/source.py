@@ -82,6 +82,10 @@ class Source:
                 f"frame is of type {type(frame).__name__}: it must be a data frame or relation of "
                 "Polars, pandas, PyArrow, DuckDB, Dask or PySpark."
             )
+        if by is not None and not isinstance(by, str | list | tuple):
+            raise ValueError(
+                f"by must be the name of a column or a list of names, got {type(by).__name__}."
+            )
         groups = (by,) if isinstance(by, str) else tuple(by or ())
         schema = dict(rows.collect_schema())
         for name in (*columns, *groups):
@@ -200,12 +204,14 @@ class Source:
         result = _collected(together)
         if len(result) == 0:
             raise ValueError("frame is empty: at least one row is needed.")
-        columns = {name: _as_array(result[name].to_list()) for name in result.columns}
+        columns: Columns = {}
+        for name in result.columns:
+            # Numbers that tell groups apart must not be rounded to doubles.
+            read = _as_keys if name in self._keys() else _as_array
+            columns[name] = read(result[name].to_list())
         faulty = columns[CELL] < 0
         if faulty.any():
             self._complain(rules, int(columns[ROWS][faulty].sum()))
-        for name in self._keys():
-            columns[name] = _as_keys(columns[name])
         return columns
 
     def groups(self, columns: Columns) -> dict[Any, NDArray[np.intp]]:
@@ -252,7 +258,7 @@ class Source:
             counted = bad.select(nw.col(CELL).sum()).collect()
             count = int(counted[CELL].to_list()[0] or 0)
             if count:
-                value = _as_keys(bad.head(1).collect()[ROWS].to_list())[0]
+                value = bad.head(1).collect()[ROWS].to_list()[0]
                 rows = "1 row" if count == 1 else f"{count} rows"
                 raise ValueError(
                     f"frame[{rule.column!r}] {rule.complaint} in {rows}, such as {value!r}: "
@@ -266,6 +272,13 @@ def _collected(plan: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
     if plan.implementation.is_polars():
         return plan.collect(backend="polars", engine="streaming")
     return plan.collect()
+
+
+def between(value: nw.Expr, low: float, high: float) -> nw.Expr:
+    """Whether numbers are in [low, high]; nan is not."""
+    # From the statistics of a Parquet file, which leave nan out, DuckDB concludes that a comparison
+    # with both bounds holds in all rows. It concludes nothing of a difference.
+    return value.is_between(low, high) & (value - value == 0.0)
 
 
 def is_frame(values: Any) -> bool:

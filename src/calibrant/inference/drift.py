@@ -78,7 +78,8 @@ class CalibrationDrift:
         if self.class_pvalues is not None:
             label = min(self.class_pvalues, key=self.class_pvalues.__getitem__)
             return f"{sentence}, the strongest for class {label!r}."
-        z = np.nan_to_num(self.difference / self.standard_error)
+        with np.errstate(divide="ignore", invalid="ignore"):  # bins of one row each
+            z = np.nan_to_num(self.difference / self.standard_error)
         at = int(np.abs(z).argmax())
         return (
             f"{sentence}: gap {self.reference.gap[at]:+.4f} from {self.reference.lower[at]:.4g} to "

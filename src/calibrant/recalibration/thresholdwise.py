@@ -26,6 +26,8 @@ from calibrant.saving import saveable
 # that a larger share of the outcomes than this has.
 _REACH = (0.002, 0.998)
 _ATOM = 0.005
+# Early stopping takes five folds.
+_FEWEST_ROWS = 5
 # Log-odds beyond those of this probability say no more.
 _EPS = 1e-4
 
@@ -157,6 +159,11 @@ class ThresholdwiseRecalibration(Recalibration):
         self.progress = progress
 
     def _fit(self, forecast: Forecast, y: Floats, pits: Floats, weight: Floats | None) -> None:
+        if self.recalibrations is None and len(y) < _FEWEST_ROWS:
+            raise ValueError(
+                f"{len(y)} rows are too few to choose the number of layers: at least "
+                f"{_FEWEST_ROWS} are needed, or pass recalibrations=."
+            )
         self.recalibrations_ = [
             clone(recalibration).fit(forecast, y, sample_weight=weight)
             for recalibration in self._asked_for()
