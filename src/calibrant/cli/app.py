@@ -73,19 +73,20 @@ def evaluate(
     from calibrant.cli import evaluation, frame_evaluation, show
     from calibrant.cli.engines import EngineData
 
-    with as_user_error(), show.progress() as progress, show.warnings_as_notes():
+    with as_user_error():
         data = read_or_scan(
             file, label, prob, prob_prefix, weight, pos_label, scale, engine, spark_master
         )
         binned: dict[str, Any] = {"bins": bins, "strategy": strategy}
         left_out = isinstance(data, EngineData) and resamples > 0
-        if isinstance(data, EngineData):
-            with data.running():
-                found = frame_evaluation.evaluate(data, **binned, progress=progress)
-        else:
-            found = evaluation.evaluate(
-                data, **binned, n_resamples=resamples, seed=seed, progress=progress
-            )
+        with show.progress() as progress, show.warnings_as_notes():
+            if isinstance(data, EngineData):
+                with data.running():
+                    found = frame_evaluation.evaluate(data, **binned, progress=progress)
+            else:
+                found = evaluation.evaluate(
+                    data, **binned, n_resamples=resamples, seed=seed, progress=progress
+                )
     if as_json:
         content = {"file": data.source, "columns": list(data.columns), **found.to_dict()}
         if isinstance(data, EngineData):

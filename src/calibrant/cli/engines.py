@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -185,7 +186,11 @@ class _Unplaced(Table):
 def _complaints(engine: str, name: str) -> Iterator[None]:
     """Turn what the library or the engine says of a frame into words about the file."""
     try:
-        yield
+        with warnings.catch_warnings():
+            # Of the engine's future, for whoever maintains calibrant.
+            warnings.simplefilter("ignore", FutureWarning)
+            warnings.simplefilter("ignore", DeprecationWarning)
+            yield
     except ValueError as error:
         raise UserError(_about_file(str(error), name)) from error
     except Exception as error:

@@ -161,9 +161,6 @@ def warnings_as_notes() -> Iterator[None]:
     """Print what the library warns of as notes on stderr."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        # These are for whoever maintains calibrant.
-        warnings.simplefilter("ignore", FutureWarning)
-        warnings.simplefilter("ignore", DeprecationWarning)
         yield
     for message in dict.fromkeys(str(warning.message) for warning in caught):
         err.print(f"Note: {message}", style="yellow")
