@@ -286,7 +286,8 @@ class Calibrator(BaseEstimator):
         >>> from calibrant import HistogramBinning
         >>> histogram = HistogramBinning(n_bins=2).fit([0.1, 0.2, 0.6, 0.7], [0, 1, 1, 1])
         >>> print(histogram.to_sql("p", dialect="spark"))
-        CASE WHEN CAST(`p` AS DOUBLE) BETWEEN 0.0e0D AND 1.0e0D THEN
+        CASE WHEN (CAST(`p` AS DOUBLE) - CAST(`p` AS DOUBLE)) BETWEEN 0.0e0D AND 0.0e0D
+        AND CAST(`p` AS DOUBLE) BETWEEN 0.0e0D AND 1.0e0D THEN
         CASE WHEN CAST(`p` AS DOUBLE) < 0.5e0D THEN 0.5e0D ELSE 1.0e0D END END
         """
         from calibrant.engines.sql import sql_expressions
