@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -66,6 +67,8 @@ class Session:
         """Read the terminal until it has shown the pattern, or nothing more comes."""
         deadline = time.monotonic() + PATIENCE
         while not re.search(pattern, self.shown) and time.monotonic() < deadline:
+            if not select.select([self.terminal], [], [], max(0.0, deadline - time.monotonic()))[0]:
+                return
             try:
                 read = os.read(self.terminal, 65_536)
             except OSError:  # Linux: the process has closed its side
@@ -209,5 +212,6 @@ def test_ctrl_c_while_a_pipe_is_read(session, tmp_path: Path) -> None:
     while not running.files() and time.monotonic() < deadline:
         time.sleep(0.02)
     assert len(running.files()) == 1, "the copy of standard input"
+    time.sleep(0.5)  # it waits for more by now
     running.assert_interrupted(running.interrupt(), [])
     running.process.stdin.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import weakref
@@ -161,6 +162,9 @@ def _open_standard_input() -> Table:
     path = Path(name)
     with ExitStack() as clean_up:
         clean_up.callback(path.unlink, missing_ok=True)
+        if hasattr(signal, "siginterrupt"):
+            # Polars restarts what Ctrl-C interrupts; a pipe that brings nothing would block it.
+            signal.siginterrupt(signal.SIGINT, True)
         with open(descriptor, "wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
         table = _recognised(path)
