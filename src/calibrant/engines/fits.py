@@ -27,7 +27,7 @@ from calibrant.calibrators.logistic_fit import LogisticFit
 from calibrant.calibrators.logits import read_logits
 from calibrant.calibrators.softmax_newton import exact_direction, minimise
 from calibrant.engines.fits_logistic import binary_temperature, fit_logistic, temperature
-from calibrant.engines.fits_rows import WEIGHT, TrainingRows, collected, training_rows
+from calibrant.engines.fits_rows import WEIGHT, TrainingRows, arrays_of, training_rows
 from calibrant.engines.fits_softmax import VectorObjective
 from calibrant.engines.pooling import pooled
 from calibrant.engines.quantiles import quantile_edges
@@ -109,7 +109,7 @@ def _(calibrator: HistogramBinning, rows: TrainingRows) -> None:
     columns = {"bin": bin_of(rows.scores[0], edges), "total": weight, "events": event}
     cells = rows.frame.select(*(value.alias(name) for name, value in columns.items()))
     sums = (nw.col("total").sum(), nw.col("events").sum())
-    found = collected(cells.group_by("bin").agg(*sums))
+    found = arrays_of(cells.group_by("bin").agg(*sums))
     in_bin = np.zeros((2, len(edges) - 1))
     places = counted_bin(found["bin"].astype(np.intp), edges)
     np.add.at(in_bin[0], places, found["total"])

@@ -13,8 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.calibrators.base import Calibrator
-from calibrant.engines.predictions import FramePredictions, check_frame, check_weights
-from calibrant.engines.source import CELL, ROWS, Rule, Source, between
+from calibrant.engines.predictions import (
+    FramePredictions,
+    check_frame,
+    check_weights,
+    present_labels,
+)
+from calibrant.engines.source import CELL, LARGEST, ROWS, Rule, Source, between, collected
 from calibrant.inputs import as_classes
 
 Floats = NDArray[np.float64]
@@ -22,7 +27,6 @@ Floats = NDArray[np.float64]
 CODE, WEIGHT, SHARE = "code", "weight", "share of the heaviest"
 _SCORE = "score {}"
 _FIRST, _LAST = "calibrant smallest score", "calibrant largest score"
-_LARGEST = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True)
@@ -99,15 +103,13 @@ class TrainingRows:
 
 def sums(frame: nw.LazyFrame[Any], values: Mapping[str, nw.Expr]) -> dict[str, float]:
     """Sums over all rows, in one pass."""
-    found = collected(frame.select(*(value.sum().alias(name) for name, value in values.items())))
+    found = arrays_of(frame.select(*(value.sum().alias(name) for name, value in values.items())))
     return {name: float(found[name][0]) for name in values}
 
 
-def collected(frame: nw.LazyFrame[Any]) -> dict[str, NDArray[Any]]:
+def arrays_of(frame: nw.LazyFrame[Any]) -> dict[str, NDArray[Any]]:
     """The columns of a frame as arrays."""
-    # The streaming engine never holds the columns whose sums are asked for.
-    options: dict[str, Any] = {"engine": "streaming"} if frame.implementation.is_polars() else {}
-    result = frame.collect(**options)
+    result = collected(frame)
     return {name: result[name].to_numpy() for name in result.columns}
 
 
@@ -140,12 +142,10 @@ def training_rows(
 
 def _labels(source: Source, y: str, prob: str | Sequence[str], pos_label: Any) -> NDArray[Any]:
     """The classes that are there, in the order of the columns."""
-    present = source.labels(y)
-    if None in present:
-        raise ValueError(f"frame[{y!r}] is missing in some rows: drop them or fill the label in.")
+    present = present_labels(source, y)
     names = None if isinstance(prob, str) else tuple(prob)
     n_columns = 2 if names is None else len(names)
-    _, classes = as_classes(np.array(present), n_columns, names=names, name="y")
+    _, classes = as_classes(present, n_columns, names=names, name="y")
     if pos_label is None:
         return classes
     matches = classes == pos_label
@@ -165,7 +165,7 @@ def _rules(
         for name, score in zip(names, scores, strict=True):
             yield Rule(
                 name,
-                between(score, -_LARGEST, _LARGEST),
+                between(score, -LARGEST, LARGEST),
                 "is no score",
                 "scores are finite; drop the row or fill the value in",
             )

@@ -34,11 +34,11 @@ from calibrant.engines.expressions import (
     softmax,
     total,
 )
+from calibrant.engines.source import LARGEST
 from calibrant.selection import AutoCalibration
 from calibrant.selection.candidates import taken_scale
 
 _EPS = float(np.finfo(np.float64).eps)
-_LARGEST = float(np.finfo(np.float64).max)
 _SMALLEST = float(np.finfo(np.float64).tiny)
 _LARGEST_LOGIT = 1e300
 # Rows of probabilities in single precision may be that far from one.
@@ -75,7 +75,7 @@ def _tests(calibrator: Calibrator, columns: list[Node]) -> tuple[tuple[Node, flo
     # DuckDB does not see nan by comparing with both bounds, see `source.between`.
     numbers = tuple((column - column, 0.0, 0.0) for column in columns)
     if scale == "score":
-        return (*numbers, *((column, -_LARGEST, _LARGEST) for column in columns))
+        return (*numbers, *((column, -LARGEST, LARGEST) for column in columns))
     tests = (*numbers, *((column, 0.0, 1.0) for column in columns))
     if scale == "column" or len(columns) == 1:
         return tests
@@ -171,7 +171,7 @@ def _(calibrator: OneVsRest, columns: list[Node]) -> list[Node]:
     parts = [values[k] for k in range(n_classes)]
     whole = Shared((total(parts),))[0]
     uniform = Number(1.0 / n_classes)
-    return [Within(((whole, _SMALLEST, _LARGEST),), part / whole, uniform) for part in parts]
+    return [Within(((whole, _SMALLEST, LARGEST),), part / whole, uniform) for part in parts]
 
 
 @formula.register

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.calibrators.isotonic import Pools
-from calibrant.engines.fits_rows import TrainingRows, collected
+from calibrant.engines.fits_rows import TrainingRows, arrays_of
 
 # So many rows are collected at a time.
 _MANY_ROWS = 1 << 23
@@ -82,7 +82,7 @@ def _collected(rows: TrainingRows, low: float, high: float) -> Pools:
     if weighted:
         columns["weight"] = rows.weight
     chosen = rows.frame.filter(rows.scores[0].is_between(low, high))
-    found = collected(chosen.select(*(value.alias(name) for name, value in columns.items())))
+    found = arrays_of(chosen.select(*(value.alias(name) for name, value in columns.items())))
     return Pools.of_rows(found["point"], found["event"], found["weight"] if weighted else None)
 
 
@@ -93,7 +93,7 @@ def _counted(rows: TrainingRows, low: float, high: float) -> _Cells:
     chosen = rows.frame.filter(score.is_between(low, high))
     columns = {_CELL: cell, "point": _point(rows), "total": weight, "events": event}
     groups = chosen.select(*(value.alias(name) for name, value in columns.items())).group_by(_CELL)
-    found = collected(
+    found = arrays_of(
         groups.agg(
             nw.col("point").min().alias("first"),
             nw.col("point").max().alias("last"),

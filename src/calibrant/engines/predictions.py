@@ -12,13 +12,12 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.engines.source import Rule, Source, between
+from calibrant.engines.source import LARGEST, Rule, Source, between
 from calibrant.inputs import ROW_SUM_TOLERANCE
 from calibrant.labels import as_classes, binary_target, labels_array
 
 _SINGLE_TOLERANCE = 32 * float(np.finfo(np.float32).eps)
 _LARGEST_PROB, _FIRST = "calibrant largest", "calibrant first"
-_LARGEST = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True)
@@ -141,7 +140,7 @@ def _outcome(
     elif vector and numbers and pos_label is None:
         present = np.array([0, 1]).astype(bool if dtype == nw.Boolean else np.int64)
     else:
-        present = _present(source, y)
+        present = present_labels(source, y)
     if (present.dtype.kind != "U") != numbers:
         raise ValueError(
             f"labels such as {present[0].item()!r} do not fit the column {y!r} of type {dtype}."
@@ -163,7 +162,7 @@ def _outcome(
     return _comparable(y, dtype), classes, column
 
 
-def _present(source: Source, y: str) -> NDArray[Any]:
+def present_labels(source: Source, y: str) -> NDArray[Any]:
     """The distinct labels of the column."""
     found = source.labels(y)
     if None in found:
@@ -229,7 +228,7 @@ def _label_rule(y: str, outcome: nw.Expr, dtype: Any, classes: NDArray[Any]) -> 
 def _weight_rule(name: str, weight: nw.Expr) -> Rule:
     return Rule(
         name,
-        between(weight, 0.0, _LARGEST),
+        between(weight, 0.0, LARGEST),
         "is no weight",
         "weights are finite and not negative; correct it or drop the row",
     )

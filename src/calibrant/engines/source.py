@@ -23,6 +23,8 @@ CELL = "cell"
 ROWS = "rows"
 """The names under which aggregations give the cell, and the number of rows."""
 
+LARGEST = float(np.finfo(np.float64).max)
+
 _FAULTY = -1
 _SPARK_SYNTAX = frozenset(".`")
 
@@ -201,7 +203,7 @@ class Source:
     def collect(self, plans: Sequence[nw.LazyFrame[Any]], rules: Sequence[Rule]) -> Columns:
         """The results of some plans of this source, one below the other."""
         together = plans[0] if len(plans) == 1 else nw.concat(plans, how="vertical")
-        result = _collected(together)
+        result = collected(together)
         if len(result) == 0:
             raise ValueError("frame is empty: at least one row is needed.")
         columns: Columns = {}
@@ -267,7 +269,7 @@ class Source:
         raise ValueError(f"{n_bad} rows of frame are bad, but a second look found none of them.")
 
 
-def _collected(plan: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+def collected(plan: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
     """The results of a plan; rows that need not be in memory at once are not."""
     if plan.implementation.is_polars():
         return plan.collect(backend="polars", engine="streaming")
