@@ -150,6 +150,11 @@ class Page(HTMLParser):
     def ids(self) -> list[str]:
         return [str(attributes["id"]) for _, attributes in self.elements if "id" in attributes]
 
+    def panel(self) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """What the decision panel looks up: words of its sliders, and a row of losses per cost."""
+        data: dict[str, Any] = json.loads(self.scripts[0])
+        return data, data["chart"]["data"]["values"]
+
     def of(self, tag: str) -> list[dict[str, str | None]]:
         return [attributes for name, attributes in self.elements if name == tag]
 

@@ -98,7 +98,7 @@ def test_mistakes_are_explained(run, scored, options, message):
 
 BLOCKED = """
 import sys
-sys.modules["jinja2"] = None
+sys.modules[sys.argv[1]] = None
 from calibrant.reporting import report
 try:
     report([0, 1], [0.2, 0.7])
@@ -107,10 +107,12 @@ except ImportError as error:
 """
 
 
-def test_without_jinja2_the_error_says_what_to_install():
+@pytest.mark.parametrize("package", ["jinja2", "vl_convert"])
+def test_without_its_packages_the_error_says_what_to_install(package):
     result = subprocess.run(
-        [sys.executable, "-c", BLOCKED], capture_output=True, text=True, check=True
+        [sys.executable, "-c", BLOCKED, package], capture_output=True, text=True, check=True
     )
     assert result.stdout == (
-        "a report needs jinja2 and matplotlib: pip install calibrant[report]\n"
+        "a report needs altair, jinja2, matplotlib and vl-convert-python: "
+        "pip install calibrant[report]\n"
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -67,17 +65,15 @@ def test_groups_are_tested_by_kolmogorov_s_distance(biased, biased_report, page)
 
 def test_panel_is_of_the_held_out_rows(biased, biased_report, page):
     forecast, y = biased
-    data = json.loads(page(biased_report.html).scripts[0])
+    data, rows = page(biased_report.html).panel()
     held_out = np.sort(np.random.default_rng(0).permutation(len(y))[: round(len(y) / 3)])
     c = data["costs"].index("A miss costs 3 times as much as a false alarm")
-    for t, threshold in list(enumerate(data["thresholds"]))[::10]:
+    for t, threshold in list(enumerate(rows[c]["threshold"]))[::10]:
         loss = ThresholdLoss.from_errors(threshold, false_positive=1.0, false_negative=3.0)
-        rows = forecast[held_out]
-        assert data["series"][0]["predicted"][c][t] == pytest.approx(
-            predicted_loss(rows, loss), abs=1e-7
-        )
-        assert data["series"][0]["realised"][c][t] == pytest.approx(
-            decision_loss(rows, y[held_out], loss), abs=1e-7
+        held = forecast[held_out]
+        assert rows[c]["predicted_0"][t] == pytest.approx(predicted_loss(held, loss), abs=1e-7)
+        assert rows[c]["realised_0"][t] == pytest.approx(
+            decision_loss(held, y[held_out], loss), abs=1e-7
         )
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 
@@ -17,7 +17,19 @@ def opened(request, browser, tmp_path):
     found.save(path)
     browser.emulate(1200, "light")
     browser.open(path)
+    browser.evaluate(READY)
     return found, browser
+
+
+# The panel is shown when its chart has been drawn.
+READY = """
+new Promise((done) => {
+  const look = () => (document.getElementById("panel").hidden ? setTimeout(look, 10) : done());
+  look();
+})
+"""
+
+GROUP = "document.querySelector('#panel-chart .root')"
 
 
 def test_loads_without_errors_and_without_the_network(opened):
@@ -35,9 +47,8 @@ def test_loads_without_errors_and_without_the_network(opened):
 
 def test_sliders_show_the_values_of_the_library(opened, page):
     found, browser = opened
-    data = json.loads(page(found.html).scripts[0])
-    assert browser.evaluate("document.getElementById('panel').hidden") is False
-    n_costs, n_thresholds = len(data["costs"]), len(data["thresholds"])
+    data, rows = page(found.html).panel()
+    n_costs, n_thresholds = len(rows), len(rows[0]["threshold"])
     for c, t in ((0, 0), (n_costs - 1, n_thresholds // 3), (n_costs // 2, n_thresholds - 1)):
         move(browser, "panel-cost", c)
         if data["chosen"]:  # the threshold follows the costs
@@ -45,32 +56,89 @@ def test_sliders_show_the_values_of_the_library(opened, page):
             assert browser.evaluate("document.getElementById('panel-threshold').value") == best
         move(browser, "panel-threshold", t)
         assert text(browser, "panel-cost-words") == data["costs"][c]
-        for s, own in enumerate(data["series"]):
-            predicted, realised = own["predicted"][c][t], own["realised"][c][t]
+        assert text(browser, "panel-threshold-words").replace("\N{MINUS SIGN}", "-") == (
+            f"{rows[c]['threshold'][t]:{'.3g' if data['chosen'] else '.12g'}}"
+        )
+        for s in range(data["series"]):
+            predicted, realised = rows[c][f"predicted_{s}"][t], rows[c][f"realised_{s}"][t]
             assert text(browser, f"cell-predicted-{s}") == f"{predicted:.4f}"
             assert text(browser, f"cell-realised-{s}") == f"{realised:.4f}"
             assert (
                 text(browser, f"cell-acting-{s}")
-                == f"{100 * own['acting'][c][t]:.1f}\N{NO-BREAK SPACE}%"
+                == f"{100 * rows[c][f'acting_{s}'][t]:.1f}\N{NO-BREAK SPACE}%"
             )
-        top = text(browser, "panel-keep-tick-4")
-        assert float(top) == pytest.approx(data["tops"][c])
 
 
-def test_lines_follow_the_costs(opened, page):
+def test_chart_follows_the_sliders(opened, page):
     found, browser = opened
-    data = json.loads(page(found.html).scripts[0])
-    path = "document.querySelector('#panel-keep-realised-0 path')"
-    move(browser, "panel-cost", 0)
-    box = browser.evaluate(
-        "(() => { const b = document.querySelector('#panel-keep-box path').getBBox();"
-        " return [b.x, b.y, b.width, b.height]; })()"
+    data, rows = page(found.html).panel()
+    ends = rows[0]["threshold"][0], rows[0]["threshold"][-1]
+    for c, t in ((0, 7), (len(rows) - 1, 20)):
+        move(browser, "panel-cost", c)
+        move(browser, "panel-threshold", t)
+        box = browser.evaluate(f"({GROUP}).querySelector('path.background').getBBox().width")
+        lines = browser.evaluate(
+            f"[...({GROUP}).querySelectorAll('.mark-line path')].map((e) => e.getAttribute('d'))"
+        )
+        names = [f"{loss}_{s}" for s in range(data["series"]) for loss in ("realised", "predicted")]
+        base = axis_place(browser, 0.0)
+        unit = axis_place(browser, 1.0) - base
+        for name, line in zip(names, lines, strict=True):
+            points = [point.split(",") for point in line.removeprefix("M").split("L")]
+            places = [(x - ends[0]) / (ends[1] - ends[0]) for x in rows[c]["threshold"]]
+            assert [float(x) / box for x, _ in points] == pytest.approx(places, abs=1e-3)
+            values = [(float(y) - base) / unit for _, y in points]
+            half_pixel = 0.5 / abs(unit)  # ticks stand on whole ones
+            assert values == pytest.approx(rows[c][name], abs=half_pixel, rel=1e-2)
+        rule = browser.evaluate(
+            f"[...({GROUP}).querySelectorAll('.mark-rule.layer_2_marks line')]"
+            ".map((e) => e.getAttribute('transform'))"
+        )
+        assert len(rule) == 1
+        place = (rows[c]["threshold"][t] - ends[0]) / (ends[1] - ends[0])
+        at = float(rule[0].removeprefix("translate(").split(",")[0])
+        assert at / box == pytest.approx(place, abs=2e-3)
+
+
+def test_pointing_at_the_chart_tells_the_losses_there(opened, page):
+    found, browser = opened
+    data, rows = page(found.html).panel()
+    c = len(rows) // 2
+    move(browser, "panel-cost", c)
+    browser.evaluate("document.getElementById('panel-chart').scrollIntoView()")
+    x, y, width = browser.evaluate(
+        f"(() => {{ const b = ({GROUP}).querySelector('path.background').getBoundingClientRect();"
+        " return [b.x, b.y + b.height / 2, b.width]; })()"
     )
-    points = browser.evaluate(f"{path}.getAttribute('d')").removeprefix("M ").split(" L ")
-    assert len(points) == len(data["thresholds"])
-    heights = [1.0 - (float(point.split()[1]) - box[1]) / box[3] for point in points]
-    shares = [value / data["tops"][0] for value in data["series"][0]["realised"][0]]
-    assert heights == pytest.approx(shares, abs=1e-3)
+    places = [x + width * share for share in (0.31, 0.32)]
+    for place in places:
+        browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=place, y=y)
+    shown = browser.evaluate(
+        "[...document.querySelectorAll('#vg-tooltip-element.visible td.value')]"
+        ".map((e) => e.textContent)"
+    )
+    first, last = rows[c]["threshold"][0], rows[c]["threshold"][-1]
+    t = np.argmin(np.abs(np.array(rows[c]["threshold"]) - (first + 0.32 * (last - first))))
+    expected = [
+        f"{rows[c][f'{loss}_{s}'][t]:.4f}"
+        for s in range(data["series"])
+        for loss in ("realised", "predicted")
+    ]
+    assert shown[1:] == expected
+
+
+def test_is_a_picture_where_scripts_do_not_run(binary_report, browser, tmp_path):
+    path = tmp_path / "report.html"
+    binary_report.save(path)
+    browser.call("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        browser.open(path)
+    finally:
+        browser.call("Emulation.setScriptExecutionDisabled", value=False)
+    shown = "document.querySelector('#panel-chart svg').getBoundingClientRect().height"
+    assert browser.evaluate(shown) > 200
+    assert browser.evaluate("document.getElementById('panel').hidden") is True
+    assert browser.evaluate("document.querySelectorAll('#panel-chart svg[role=img] path').length")
 
 
 def test_sliders_are_moved_by_keys(opened):
@@ -123,6 +191,22 @@ def move(browser, name: str, value: int) -> None:
         f"(() => {{ const e = document.getElementById('{name}'); e.value = {value};"
         " e.dispatchEvent(new Event('input')); })()"
     )
+
+
+def axis_place(browser, value: float) -> float:
+    """Where the axis of losses has a value, from its first and last ticks."""
+    told, places = (
+        browser.evaluate(f"[...({GROUP}).querySelectorAll('[aria-label^=Y] {part}')].map({read})")
+        for part, read in (
+            (".role-axis-label text", "(e) => Number(e.textContent)"),
+            (
+                ".role-axis-tick line",
+                "(e) => Number(/,(.*)\\)/.exec(e.getAttribute('transform'))[1])",
+            ),
+        )
+    )
+    assert len(told) == len(places) > 2
+    return places[0] + (value - told[0]) * (places[-1] - places[0]) / (told[-1] - told[0])
 
 
 def text(browser, name: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
 
@@ -48,7 +50,8 @@ def check_structure(found, page) -> None:
         assert control["id"] in [label["for"] for label in parsed.of("label")]
     for link in parsed.of("a"):
         assert str(link["href"])[1:] in ids
-    for used in re.findall(r"url\(#([^)]+)\)", found.html):
+    markup = found.html.partition("<script")[0]
+    for used in re.findall(r"url\(#([^)]+)\)", markup):
         assert used in ids
     # Nothing that a browser would fetch.
     loading = ("src", "href", "data", "poster", "action", "srcset")
@@ -56,9 +59,15 @@ def check_structure(found, page) -> None:
         for name in loading:
             value = attributes.get(name)
             assert value is None or value.startswith(("#", "data:")), (tag, name, value)
-    assert not re.search(r"@import|url\((?!#)", found.html)
-    assert len(parsed.scripts) == 2
-    json.loads(parsed.scripts[0])
+    assert not re.search(r"@import|url\((?!#)", markup)
+    # No other scripts run than those of the page, and none makes code of text.
+    data, *scripts = parsed.scripts
+    json.loads(data)
+    digests = [base64.b64encode(hashlib.sha256(one.encode()).digest()) for one in scripts]
+    allowed = " ".join(f"'sha256-{digest.decode()}'" for digest in digests)
+    policy = parsed.of("meta")[2]["content"]
+    assert policy.split("; ")[0] == "default-src 'none'"
+    assert policy.split("; ")[2] == f"script-src {allowed}"
 
 
 def test_structure(binary_report, page):
@@ -131,27 +140,27 @@ class Event:
 
 def test_panel_values_are_the_library_s(binary, binary_report, page):
     y, prob, _ = binary
-    data = json.loads(page(binary_report.html).scripts[0])
-    assert len(data["series"]) == 2
-    costs = [1 / 50, 1.0, 5.0]
-    places = [
-        0,
-        data["start"],
-        data["costs"].index("A miss costs 5 times as much as a false alarm"),
-    ]
-    for cost, c in zip(costs, places, strict=True):
+    data, rows = page(binary_report.html).panel()
+    assert data["series"] == 2
+    words = {
+        1 / 50: "A false alarm costs 50 times as much as a miss",
+        1.0: "A miss costs as much as a false alarm",
+        5.0: "A miss costs 5 times as much as a false alarm",
+    }
+    for cost, told in words.items():
+        c = data["costs"].index(told)
+        thresholds = rows[c]["threshold"]
         loss = ThresholdLoss.from_errors(0.5, false_positive=1.0, false_negative=cost)
-        assert data["thresholds"][data["best"][c]] == pytest.approx(loss.level)
-        for t in range(0, len(data["thresholds"]), 11):
-            options = {"level": data["thresholds"][t]}
-            own = data["series"][0]
-            assert own["predicted"][c][t] == pytest.approx(
+        assert thresholds[data["best"][c]] == pytest.approx(loss.level)
+        for t in range(0, len(thresholds), 11):
+            options = {"level": thresholds[t]}
+            assert rows[c]["predicted_0"][t] == pytest.approx(
                 predicted_loss(Event(prob), loss, **options), abs=1e-8
             )
-            assert own["realised"][c][t] == pytest.approx(
+            assert rows[c]["realised_0"][t] == pytest.approx(
                 decision_loss(Event(prob), 1 - y, loss, **options), abs=1e-8
             )
-            assert own["acting"][c][t] == pytest.approx((prob >= options["level"]).mean())
+            assert rows[c]["acting_0"][t] == pytest.approx((prob >= thresholds[t]).mean())
 
 
 def test_the_same_input_gives_the_same_bytes(binary, binary_report):

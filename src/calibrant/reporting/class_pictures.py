@@ -11,7 +11,6 @@ from calibrant.displays import CalibratorDisplay, ReliabilityDisplay
 from calibrant.metrics import ReliabilityTable, reliability_table
 from calibrant.reporting.class_findings import AS_THEY_ARE, Findings, top_table
 from calibrant.reporting.group_picture import draw_groups
-from calibrant.reporting.panel_picture import draw_panel
 from calibrant.reporting.pictures import house_style, new_figure, to_svg
 from calibrant.reporting.sample import Sample
 
@@ -39,7 +38,6 @@ def draw(found: Findings) -> dict[str, Any]:
                 pictures["map"] = _map(found.comparison.calibrators[name], found.sample, name)
         if found.groups:
             pictures["groups"] = draw_groups(found.groups, "ECE")
-        pictures["panel"] = draw_panel(found.stakes, "Act where the probability is at least")
     return pictures
 
 

@@ -11,6 +11,7 @@ from calibrant.arguments import check_n_resamples
 from calibrant.reporting import provenance
 from calibrant.reporting.class_findings import Findings, find
 from calibrant.reporting.document import Report, check_dependencies, render
+from calibrant.reporting.panel import make_panel
 from calibrant.reporting.sample import Sample, as_seed, named, read_sample
 from calibrant.reporting.slices import LEVEL, MOST_GROUPS, group_labels
 
@@ -126,7 +127,7 @@ def _page(found: Findings, title: str, done: dict[str, str]) -> str:
             "title": title,
             "found": found,
             "pictures": draw(found),
-            "panel": found.stakes.to_dict(),
+            "panel": make_panel(found.stakes),
             "done": done,
             "versions": provenance.versions(),
             "level": LEVEL,

@@ -1,8 +1,4 @@
-"""The finished report, and the page that its templates make of what was found.
-
-The sliders look up values that the library computed, with a few lines of plain JavaScript on a
-picture by matplotlib: a charting library in the page would be 0.9 MB of code to do no more.
-"""
+"""The finished report, and the page that its templates make of what was found."""
 
 from __future__ import annotations
 
@@ -14,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from calibrant.reporting.panel import library
 from calibrant.saving import atomic_path
 
 if TYPE_CHECKING:
@@ -73,20 +70,23 @@ class Report:
 def check_dependencies() -> None:
     """Raise ImportError, with what to do, where a package is missing; before any work is done."""
     try:
+        import altair
         import jinja2
         import matplotlib
+        import vl_convert
     except ImportError as error:
         raise ImportError(
-            "a report needs jinja2 and matplotlib: pip install calibrant[report]"
+            "a report needs altair, jinja2, matplotlib and vl-convert-python: "
+            "pip install calibrant[report]"
         ) from error
-    del jinja2, matplotlib
+    del altair, jinja2, matplotlib, vl_convert
 
 
 def render(template: str, content: Mapping[str, Any]) -> str:
-    """The page, with its style and script in it."""
-    css, script = (_read(name) for name in ("report.css", "panel.js"))
+    """The page, with its style and scripts in it."""
     page = _environment().get_template(template)
-    return page.render(**content, css=css, script=script, script_hash=_hash(script))
+    scripts = library(), _read("panel.js")
+    return page.render(**content, css=_read("report.css"), scripts=scripts)
 
 
 def _read(name: str) -> str:
@@ -94,7 +94,7 @@ def _read(name: str) -> str:
 
 
 def _hash(script: str) -> str:
-    """What the page's security policy knows the one script by that may run."""
+    """What the page's security policy knows a script by that may run."""
     digest = hashlib.sha256(script.encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"
 
@@ -110,6 +110,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
+        "hash": _hash,
         "number": number,
         "signed": signed,
         "percent": percent,

@@ -12,7 +12,6 @@ from calibrant.evaluation.forecasts import Evaluation
 from calibrant.metrics.average import pit
 from calibrant.reporting.forecast_findings import AS_THEY_ARE, RECALIBRATED, Findings, Repair
 from calibrant.reporting.group_picture import draw_groups
-from calibrant.reporting.panel_picture import draw_panel
 from calibrant.reporting.pictures import house_style, new_figure, to_svg
 
 if TYPE_CHECKING:
@@ -34,7 +33,6 @@ def draw(found: Findings, *, seed: int) -> dict[str, Any]:
             pictures |= _before_and_after(found.repair)
         if found.groups:
             pictures["groups"] = draw_groups(found.groups, "Average calibration error")
-        pictures["panel"] = draw_panel(found.stakes, "Threshold of the outcome")
     return pictures
 
 

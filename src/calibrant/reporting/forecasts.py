@@ -13,6 +13,7 @@ from calibrant.metrics.average import check_forecast
 from calibrant.reporting import provenance
 from calibrant.reporting.document import Report, check_dependencies, render
 from calibrant.reporting.forecast_findings import Findings, Rows, find
+from calibrant.reporting.panel import make_panel
 from calibrant.reporting.sample import as_seed
 from calibrant.reporting.slices import LEVEL, MOST_GROUPS, group_labels
 
@@ -122,7 +123,7 @@ def _page(found: Findings, title: str, done: dict[str, str], seed: int) -> str:
             "title": title,
             "found": found,
             "pictures": draw(found, seed=seed),
-            "panel": found.stakes.to_dict(),
+            "panel": make_panel(found.stakes),
             "done": done,
             "versions": provenance.versions(),
             "level": LEVEL,

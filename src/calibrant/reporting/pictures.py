@@ -1,4 +1,4 @@
-"""Figures of matplotlib as SVG that lives in a page: its colours, its fonts, no foreign ids."""
+"""Pictures as SVG that lives in a page: its colours, its fonts, no foreign ids."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from markupsafe import Markup
     from matplotlib.figure import Figure
-
-KEEP = "keep-"
-"""Ids of artists that begin so stay in the SVG, for the script."""
 
 _INK, _PAPER = "#1b1c1e", "#fefdfc"
 _RC: Any = {
@@ -78,29 +75,41 @@ def new_figure(width: float, height: float) -> Figure:
 
 def to_svg(figure: Figure, name: str, description: str) -> Markup:
     """The figure as an SVG element; `description` is for those who cannot see it."""
-    from markupsafe import Markup
-
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None})
     root = ET.fromstring(buffer.getvalue())
+    return as_image(root, name, description, 6.4 * figure.get_figwidth())
+
+
+def page_colour(colour: str) -> str:
+    """What the page has in place of a colour of the displays: one that dark mode changes."""
+    return _COLOURS[colour.lower()]
+
+
+def as_image(root: ET.Element, name: str, description: str, width: float) -> Markup:
+    """A drawing as an image of the page, at most so many rem wide."""
+    from markupsafe import Markup
+
     _tidy(root, name)
-    for attribute in ("width", "height", "version"):
+    for attribute in ("width", "height", "version", "class"):
         root.attrib.pop(attribute, None)
-    width = figure.get_figwidth()
     root.attrib |= {
         "role": "img",
         "aria-label": description,
         # matplotlib's style sheet, which would be the whole page's
         "stroke-linejoin": "round",
         "stroke-linecap": "butt",
-        "style": f"max-width: {6.4 * width:.4g}rem",
+        "style": f"max-width: {width:.4g}rem",
     }
     # Written by an XML writer, which escapes all text and attributes.
     return Markup(ET.tostring(root, encoding="unicode"))
 
 
 def _tidy(root: ET.Element, name: str) -> None:
-    """Drop namespaces, metadata, styles and unused ids; give other ids and colours our names."""
+    """Drop namespaces, metadata, styles, what is told of parts and unused ids.
+
+    Other ids and colours get our names.
+    """
     used = {
         target for element in root.iter() for value in element.attrib.values()
         for target in [*_REFERENCE.findall(value), *([value[1:]] if value[:1] == "#" else [])]
@@ -113,10 +122,13 @@ def _tidy(root: ET.Element, name: str) -> None:
         element.tag = _local(element.tag)
         attributes = {_local(key): value for key, value in element.attrib.items()}
         identifier = attributes.pop("id", "")
-        if identifier in used or identifier.startswith(KEEP):
+        if identifier in used:
             attributes["id"] = f"{name}-{identifier}"
         element.attrib.clear()
-        element.attrib.update({key: _renamed(key, v, name) for key, v in attributes.items()})
+        element.attrib.update(
+            {key: _renamed(key, value, name) for key, value in attributes.items()
+             if key != "role" and not key.startswith("aria-")}
+        )  # fmt: skip
 
 
 def _renamed(key: str, value: str, name: str) -> str:

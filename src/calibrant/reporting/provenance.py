@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "matplotlib", "jinja2")
+from calibrant.reporting.panel import library_versions
+
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "matplotlib", "altair", "jinja2")
 
 
 def versions() -> dict[str, str]:
     """Of everything that has a say in the numbers and the pictures."""
     from calibrant import __version__
 
-    found = {name: version(name) for name in _PACKAGES}
+    found = {name: version(name) for name in _PACKAGES} | library_versions()
     return {"calibrant": __version__, "Python": platform.python_version(), **found}
 
 

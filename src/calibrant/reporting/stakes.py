@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,6 @@ MISS_COSTS = (1 / 50, 1 / 20, 1 / 10, 1 / 5, 1 / 3, 1 / 2, 1.0, 2.0, 3.0, 5.0, 1
 """What a miss costs, where a false alarm costs 1."""
 
 _IN_TABLE = (1 / 10, 1 / 3, 1.0, 3.0, 10.0)
-_DECIMALS = 9
 _N_THRESHOLDS = 41
 
 
@@ -35,24 +34,18 @@ class Losses(NamedTuple):
 class Stakes:
     """Losses by what a miss costs and by threshold.
 
-    `best` holds for each cost the threshold that is best by the predictions, where the threshold
-    is the decision maker's choice; of a threshold of the outcome, which is not, the middle one.
+    `question` is what the axis of thresholds is called. `best` holds for each cost the threshold
+    that is best by the predictions, where the threshold is the decision maker's choice; of a
+    threshold of the outcome, which is not, the middle one.
     """
 
     thresholds: Floats
     losses: Mapping[str, Losses]
     best: tuple[int, ...]
     chosen: bool
+    question: str
     costs: tuple[float, ...] = MISS_COSTS
     start: int = field(default=MISS_COSTS.index(1.0))
-
-    @property
-    def tops(self) -> list[float]:
-        """The upper end of the axis of losses for each cost: easy to divide by four."""
-        return [
-            _easy(max(float(np.max(one[k])) for own in self.losses.values() for one in own[:2]))
-            for k in range(len(self.costs))
-        ]
 
     @property
     def costs_in_words(self) -> list[str]:
@@ -70,23 +63,6 @@ class Stakes:
             ]
             found.append((words(cost), float(self.thresholds[at]), losses))
         return found
-
-    def to_dict(self) -> dict[str, Any]:
-        """What the script looks up."""
-        return {
-            "thresholds": self.thresholds.tolist(),
-            "labels": [f"{value:{'.3g' if self.chosen else '.12g'}}" for value in self.thresholds],
-            "costs": self.costs_in_words,
-            "tops": self.tops,
-            "best": list(self.best),
-            "chosen": self.chosen,
-            "start": self.start,
-            "series": [
-                {measure: np.round(getattr(own, measure), _DECIMALS).tolist()
-                 for measure in own._fields}
-                for own in self.losses.values()
-            ],
-        }  # fmt: skip
 
 
 def words(cost: float) -> str:
@@ -112,7 +88,8 @@ def of_events(
         for name, (prob, event) in predictions.items()
     }
     best = np.searchsorted(thresholds, bayes)
-    return Stakes(thresholds, losses, tuple(map(int, best)), chosen=True)
+    question = "Act where the probability is at least"
+    return Stakes(thresholds, losses, tuple(map(int, best)), chosen=True, question=question)
 
 
 def of_outcomes(forecasts: Mapping[str, Forecast], y: Floats, weight: Floats | None) -> Stakes:
@@ -132,7 +109,7 @@ def of_outcomes(forecasts: Mapping[str, Forecast], y: Floats, weight: Floats | N
             np.column_stack(acting),
         )
     best = (len(thresholds) // 2,) * len(MISS_COSTS)
-    return Stakes(thresholds, losses, best, chosen=False)
+    return Stakes(thresholds, losses, best, chosen=False, question="Threshold of the outcome")
 
 
 def _short(values: Floats) -> Floats:
@@ -161,11 +138,3 @@ def _of_event(
 
     realised = loss(event.astype(np.float64))
     return Losses(loss(prob), realised, np.broadcast_to(acting, realised.shape))
-
-
-def _easy(largest: float) -> float:
-    if largest <= 0.0:
-        return 1.0
-    unit = 10.0 ** np.floor(np.log10(largest))
-    step = next(step for step in (1, 2, 4, 6, 8, 10, 20) if step * unit >= largest)
-    return float(f"{step * unit:.10g}")

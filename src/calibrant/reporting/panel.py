@@ -1,0 +1,170 @@
+"""The decision panel: a chart of Vega-Lite that sliders move, and the picture it starts as."""
+
+from __future__ import annotations
+
+import functools
+import xml.etree.ElementTree as ET
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from calibrant.displays.drawing import COLOURS
+from calibrant.reporting.pictures import as_image, page_colour
+from calibrant.reporting.stakes import Stakes
+
+if TYPE_CHECKING:
+    import altair
+    from markupsafe import Markup
+
+_DESCRIPTION = "Predicted and realised loss by threshold."
+_LOSS = "Loss per row (a false alarm costs 1)"
+_DECIMALS = 9
+_INK = "currentColor"
+_DASHES = [1, 0], [5, 3]
+_LOSSES = "realised", "predicted"
+_SIZE = 560, 300
+_WIDTH = 38.0  # rem
+
+
+class Panel(NamedTuple):
+    """`picture` needs no script; `data` is what the script draws and looks up."""
+
+    picture: Markup
+    data: dict[str, Any]
+
+
+def make_panel(stakes: Stakes) -> Panel:
+    """Losses against the threshold, by what a miss costs."""
+    import altair as alt
+
+    # What the user has set for other charts has no say.
+    with alt.theme.enable("none"):
+        chart = _chart(stakes).to_dict()
+    data = {
+        "chart": chart,
+        "costs": stakes.costs_in_words,
+        "labels": [f"{value:{'.3g' if stakes.chosen else '.12g'}}" for value in stakes.thresholds],
+        "best": list(stakes.best),
+        "chosen": stakes.chosen,
+        "series": len(stakes.losses),
+    }
+    return Panel(_picture(chart, stakes), data)
+
+
+@functools.cache
+def library() -> str:
+    """The program that draws charts of Vega-Lite in a page, as one script."""
+    import vl_convert
+
+    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=_version())
+
+
+def library_versions() -> dict[str, str]:
+    import vl_convert
+
+    return {"Vega": vl_convert.get_vega_version(), "Vega-Lite": _version()}
+
+
+def _version() -> str:
+    """The version of Vega-Lite that Altair's charts are for."""
+    import altair
+
+    return ".".join(altair.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+
+
+def _rows(stakes: Stakes) -> list[dict[str, Any]]:
+    """One row for each cost, of lists over the thresholds."""
+    rows: list[dict[str, Any]] = []
+    for k in range(len(stakes.costs)):
+        row: dict[str, Any] = {"cost": k, "threshold": stakes.thresholds.tolist()}
+        for s, own in enumerate(stakes.losses.values()):
+            for measure in own._fields:
+                values = getattr(own, measure)[k]
+                row[f"{measure}_{s}"] = np.round(values, _DECIMALS).tolist()
+        rows.append(row)
+    return rows
+
+
+def _chart(stakes: Stakes) -> altair.LayerChart:
+    import altair as alt
+
+    rows = _rows(stakes)
+    lines = {
+        f"{measure}_{s}": f"{name.capitalize()}: {measure}"
+        for s, name in enumerate(stakes.losses)
+        for measure in _LOSSES
+    }
+    ends = [float(stakes.thresholds[0]), float(stakes.thresholds[-1])]
+    x = alt.X("threshold:Q", title=stakes.question, axis=alt.Axis(tickCount=8),
+              scale=alt.Scale(domain=ends, nice=False))  # fmt: skip
+    chosen = alt.Chart().transform_filter("datum.threshold == at").mark_rule(color=_INK)
+    start = float(stakes.thresholds[stakes.best[stakes.start]])
+    ink: Any = {"labelColor": _INK, "titleColor": _INK, "titleFontWeight": "normal"}
+    chart: altair.LayerChart = (
+        alt.layer(_curves(lines).encode(x=x), _pointer(stakes, lines).encode(x=x),
+                  chosen.encode(x=x), data=alt.InlineData(values=rows, name="losses"))
+        .transform_filter("datum.cost == cost")
+        .transform_flatten([field for field in rows[0] if field != "cost"])
+        .add_params(alt.param(name="cost", value=stakes.start), alt.param(name="at", value=start),
+                    alt.param(name="names", value=lines))
+        .properties(width=_SIZE[0], height=_SIZE[1], description=_DESCRIPTION)
+        .configure(background="transparent", font="system-ui, sans-serif",
+                   padding={"left": 0, "right": 16, "top": 6, "bottom": 0})
+        .configure_view(stroke=None)
+        .configure_axis(grid=False, domainColor=_INK, tickColor=_INK,
+                        labelFontSize=12, titleFontSize=12, **ink)
+        .configure_legend(labelFontSize=12, labelLimit=0, **ink)
+    )  # fmt: skip
+    return chart
+
+
+def _curves(lines: dict[str, str]) -> altair.Chart:
+    """Both losses of each forecaster, in its colour."""
+    import altair as alt
+
+    colours = [page_colour(COLOURS[k // len(_LOSSES)]) for k in range(len(lines))]
+    dashes = [_DASHES[k % len(_LOSSES)] for k in range(len(lines))]
+    legend = alt.Legend(
+        title=None, orient="bottom", columns=alt.expr("width < 400 ? 1 : 2"), columnPadding=24,
+        symbolSize=600, labelExpr="names[datum.label]",
+    )  # fmt: skip
+    colour = alt.Scale(domain=[*lines], range=colours)
+    dash = alt.Scale(domain=[*lines], range=dashes)
+    line = alt.Chart().transform_fold([*lines], as_=["line", "loss"]).mark_line(strokeWidth=2)
+    curves: altair.Chart = line.encode(
+        y=alt.Y("loss:Q", title=_LOSS, axis=alt.Axis(tickCount=5)),
+        color=alt.Color("line:N", scale=colour, legend=legend),
+        strokeDash=alt.StrokeDash("line:N", scale=dash, legend=legend),
+    )
+    return curves
+
+
+def _pointer(stakes: Stakes, lines: dict[str, str]) -> altair.Chart:
+    """The threshold that is pointed at, and in words the losses there."""
+    import altair as alt
+
+    pointed = alt.selection_point(
+        name="pointed", nearest=True, on="pointermove", clear="pointerout", encodings=["x"],
+        empty=False,
+    )  # fmt: skip
+    digits = ".3~g" if stakes.chosen else ".12~g"
+    tips = [alt.Tooltip("threshold:Q", title=stakes.question, format=digits)]
+    tips += [alt.Tooltip(f"{field}:Q", title=name, format=".4f") for field, name in lines.items()]
+    shown = alt.condition(pointed, alt.value(0.6), alt.value(0.0))
+    rule = alt.Chart().mark_rule(color=page_colour("#808080"), strokeWidth=3)
+    pointer: altair.Chart = rule.encode(opacity=shown, tooltip=tips).add_params(pointed)
+    return pointer
+
+
+def _picture(chart: dict[str, Any], stakes: Stakes) -> Markup:
+    import vl_convert
+
+    k = stakes.start
+    best = stakes.best[k]
+    first = next(iter(stakes.losses.values()))
+    description = (
+        f"{_DESCRIPTION} {stakes.costs_in_words[k]}. At {stakes.thresholds[best]:.3g}, "
+        f"{first.predicted[k][best]:.3f} was predicted and {first.realised[k][best]:.3f} came."
+    )
+    svg = vl_convert.vegalite_to_svg(chart, vl_version=_version(), allowed_base_urls=[])
+    return as_image(ET.fromstring(svg), "panel", description, _WIDTH)
