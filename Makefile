@@ -14,8 +14,8 @@ CACHE ?= paper/cache
 demo: $(READY)  ## run the whole job on the embedded data and write the results to demo/
 	$(BIN)/calibrant demo --output demo --force
 
-test: $(READY)  ## run the test suite
-	$(BIN)/python -m pytest
+test: $(READY)  ## run the test suite, file by file on all processors
+	$(BIN)/python -m pytest --numprocesses=logical --maxprocesses=4 --dist=loadfile
 
 coverage: $(READY)  ## the same, and which lines and branches it ran
 	$(BIN)/python -m pytest --cov --cov-report=term

@@ -93,7 +93,7 @@ def _type8_quantiles(
     position = third + levels * (n + 1 - third - third)
     below = np.floor(position + fuzz)
     h = position - below
-    h[np.abs(h) < fuzz] = 0.0
+    h[h < fuzz] = 0.0  # and where it is negative, which would lead out of [low, high]
     low = _order_statistic(below, n, ordered, last)
     high = _order_statistic(below + 1, n, ordered, last)
     exact = (h == 0.0) | (low == high)

@@ -25,7 +25,7 @@ P3 = rng.dirichlet([1, 1, 1], 60)
 Y3 = np.arange(60) % 3
 
 # For each parameter what is wrong besides what is never right.
-NEVER = [object(), "x", -1, 2.5j, np.nan, np.array([1, 2]), b"x", PlattScaling]
+NEVER = [..., "x", -1, 2.5j, np.nan, np.array([1, 2]), b"x", PlattScaling]
 ALSO = {
     "eps": [None, 0, 0.5, 1, True, "0.1", np.inf],
     "lambda_": [True, "0.1", np.inf, [0.1]],

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -137,6 +137,7 @@ def test_calibrated_forecasts_stay_as_they_are(sample):
 
 @settings(max_examples=15)
 @given(st.integers(0, 10**6))
+@example(1532)  # a tie
 def test_weights_are_repeated_rows_and_order_does_not_matter(seed):
     rng = np.random.default_rng(seed)
     forecast = Ensemble(rng.integers(-3, 4, size=(60, 6)) / 2.0)
@@ -146,7 +147,10 @@ def test_weights_are_repeated_rows_and_order_does_not_matter(seed):
     weighted = fit(forecast, y, weight, **options)
     repeated = fit(forecast[rows], y[rows], **options)
     for one, other in zip(weighted.history_, repeated.history_, strict=True):
-        assert one == replace(other, tce=pytest.approx(other.tce, abs=1e-12))
+        assert one.tce == pytest.approx(other.tce, abs=1e-12)
+        if (one.threshold, one.level) != (other.threshold, other.level):
+            return  # two cells have the largest error, and rounding chooses
+        assert one == replace(other, tce=one.tce)
     points = np.linspace(-2.0, 2.0, 9)[:, None]
     np.testing.assert_allclose(
         weighted.transform(forecast).cdf(points), repeated.transform(forecast).cdf(points),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -10,15 +9,13 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from calibrant import inputs
-from calibrant.encoding import decode_members, encode, member
 from calibrant.entries import LABELS, Entries, Entry, check, count, plain
+from calibrant.estimators import SavedEstimator
 from calibrant.inputs import FloatArray
-from calibrant.saving import save
 
 Scale = Literal["probability", "column", "score"]
 
@@ -34,7 +31,7 @@ def warn_not_converged(message: str) -> None:
     warnings.warn(message, ConvergenceWarning, stacklevel=4)
 
 
-class Calibrator(BaseEstimator):
+class Calibrator(SavedEstimator):
     """Base class: a map from scores or probabilities to calibrated probabilities.
 
     Subclasses give `_scale`, how the input is read; `_parameters` and `_state`, what the parameters
@@ -42,8 +39,6 @@ class Calibrator(BaseEstimator):
     and `_predict` over clean arrays.
     """
 
-    _parameters: ClassVar[Entries] = {}
-    _state: ClassVar[Entries] = {}
     _n_features: ClassVar[Entry] = count(1)
 
     classes_: NDArray[Any]
@@ -294,70 +289,10 @@ class Calibrator(BaseEstimator):
 
         return sql_expressions(self, columns, dialect)
 
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the fitted calibrator to a JSON file that `calibrant.load` reads.
-
-        Parameters
-        ----------
-        path : path-like
-            Where to write; the file is complete or not there at all.
-        overwrite : bool, default=False
-            Whether an existing file may be replaced.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If `fit` was not called.
-        FileExistsError
-            If the file exists and `overwrite` is false.
-        """
-        check_is_fitted(self)
-        save(self, path, overwrite=overwrite)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Parameters, and the fitted attributes if there are any, as JSON-able values."""
-        content: dict[str, Any] = {
-            "params": {k: encode(v, k) for k, v in self.get_params(deep=False).items()}
-        }
-        if self.__sklearn_is_fitted__():
-            content["fitted"] = {k: encode(getattr(self, k), k) for k in self._fitted()}
-        return content
-
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> Self:
-        """The calibrator that `to_dict` described.
-
-        Raises
-        ------
-        ValueError
-            If `content` is not of the kind that `to_dict` gives; the message names the entry.
-        """
-        given = member(content, "params")
-        calibrator = cls(
-            **decode_members(given, cls._get_param_names(), f"params of {cls.__name__}")
-        )
-        calibrator._check_parameters()
-        if "fitted" in content:
-            state = decode_members(content["fitted"], cls._fitted(), f"fitted of {cls.__name__}")
-            sizes: dict[str, int] = {}
-            for name, entry in cls._fitted().items():
-                check(entry, name, state[name], sizes)
-                setattr(calibrator, name, state[name])
-            calibrator._check_fitted()
-        return calibrator
-
     @classmethod
     def _fitted(cls) -> Entries:
         """What all fitted attributes that are saved look like."""
         return {"classes_": LABELS, "n_features_in_": cls._n_features, **cls._state}
-
-    def _check_parameters(self) -> None:
-        """Raise ValueError for a parameter that is not of the declared kind."""
-        for name, entry in self._parameters.items():
-            value = getattr(self, name)
-            check(entry, name, value)
-            if isinstance(value, Calibrator):
-                value._check_parameters()
 
     def _check_fitted(self) -> None:
         """Raise ValueError for fitted attributes that do not belong together."""
@@ -367,9 +302,6 @@ class Calibrator(BaseEstimator):
                 f"classes_ must hold {columns} labels, since n_features_in_ is "
                 f"{self.n_features_in_}, but has {len(self.classes_)}."
             )
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "classes_")
 
     def _read(self, X: Any) -> FloatArray:
         return _READERS[self._scale](X, "X")

@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from abc import abstractmethod
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from calibrant.encoding import decode_members, encode, member
-from calibrant.entries import Entries, Sizes, check, one_of
+from calibrant.entries import check, one_of
+from calibrant.estimators import SavedEstimator
 from calibrant.forecasts.adapters import as_forecast
 from calibrant.forecasts.base import Floats, Forecast, as_outcomes
 from calibrant.metrics.average import pit_values
 from calibrant.metrics.grids import as_counts
 from calibrant.recalibration.derived import Derived
-from calibrant.saving import save
 
 _MOSTLY = 0.75
 PIT_METHOD = one_of("value", "mid", "randomized")
 
 
-class Recalibration(BaseEstimator):
+class Recalibration(SavedEstimator):
     """Base class: a map from forecasts to better calibrated forecasts.
 
     Subclasses declare in `_parameters` and `_state` what the parameters and the fitted attributes
     that `transform` needs look like; the latter are what is saved. They give `_fit` and
     `_transform` over clean input, and have the parameters `pit` and `random_state`.
     """
-
-    _parameters: ClassVar[Entries] = {}
-    _state: ClassVar[Entries] = {}
 
     pit: Any
     random_state: Any
@@ -102,64 +96,17 @@ class Recalibration(BaseEstimator):
         check_is_fitted(self)
         return self._transform(as_forecast(forecast))
 
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the fitted recalibration to a JSON file that `calibrant.load` reads.
-
-        Parameters
-        ----------
-        path : path-like
-            Where to write; the file is complete or not there at all.
-        overwrite : bool, default=False
-            Whether an existing file may be replaced.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If `fit` was not called.
-        FileExistsError
-            If the file exists and `overwrite` is false.
-        """
-        check_is_fitted(self)
-        save(self, path, overwrite=overwrite)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Parameters, and the fitted attributes if there are any, as JSON-able values."""
+    def _saved_params(self) -> dict[str, Any]:
         # Whom progress was told is no part of what was learned.
-        params = {**self.get_params(deep=False), "progress": None}
-        content: dict[str, Any] = {
-            "params": {k: encode(params[k], k) for k in self._get_param_names()}
-        }
-        if self.__sklearn_is_fitted__():
-            content["fitted"] = {k: encode(getattr(self, k), k) for k in self._state}
-        return content
-
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> Self:
-        """The recalibration that `to_dict` described."""
-        params = member(content, "params")
-        recalibration = cls(**decode_members(params, cls._get_param_names(), "params"))
-        recalibration._check_parameters()
-        if "fitted" in content:
-            fitted = decode_members(content["fitted"], cls._state, "fitted")
-            sizes: Sizes = {}
-            for name, entry in cls._state.items():
-                check(entry, name, fitted[name], sizes)
-                setattr(recalibration, name, fitted[name])
-            recalibration._check_state()
-        return recalibration
+        params = super()._saved_params()
+        return {**params, "progress": None} if "progress" in params else params
 
     def _check_parameters(self) -> None:
-        for name, entry in {"pit": PIT_METHOD, **self._parameters}.items():
-            check(entry, name, getattr(self, name))
+        check(PIT_METHOD, "pit", self.pit)
+        super()._check_parameters()
 
     def _check_droppable(self) -> None:
         """Raise ValueError where a parameter counts rows that would be left out."""
-
-    def _check_state(self) -> None:
-        """Raise ValueError where fitted attributes do not fit together."""
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return all(hasattr(self, name) for name in self._state)
 
 
 def _warn_outside(forecast: Forecast, y: Floats, weight: Floats | None) -> None:

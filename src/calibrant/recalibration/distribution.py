@@ -125,7 +125,7 @@ class DistributionRecalibration(Recalibration):
         average = isotonic_knots(*sorted_pits(pits, weight))
         self.maps_ = MonotoneMaps([*knots, average if self.fallback == "average" else IDENTITY])
 
-    def _check_state(self) -> None:
+    def _check_fitted(self) -> None:
         if len(self.maps_) != len(self.cells_) + 1:
             raise ValueError(
                 f"maps_ holds {len(self.maps_)} maps for {len(self.cells_)} cells: it must hold "

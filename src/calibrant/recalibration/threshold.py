@@ -228,7 +228,7 @@ class ThresholdRecalibration(Recalibration):
             return 0.0 if self.early_stopping else _TOL
         return float(self.tol)
 
-    def _check_state(self) -> None:
+    def _check_fitted(self) -> None:
         if not len(self.history_) == len(self.maps_) == self.n_iter_:
             raise ValueError(
                 f"history_ holds {len(self.history_)} layers and maps_ the maps of "

@@ -204,7 +204,7 @@ class ThresholdwiseRecalibration(Recalibration):
     def _versions(self, forecast: Forecast) -> list[Forecast]:
         return [forecast, *(fitted.transform(forecast) for fitted in self.recalibrations_)]
 
-    def _check_state(self) -> None:
+    def _check_fitted(self) -> None:
         width = 3 + 2 * len(self.recalibrations_)
         if self.coefficients_.shape[1] != width:
             raise ValueError(
