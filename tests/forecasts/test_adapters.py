@@ -212,6 +212,40 @@ def test_histograms_of_scipy():
         concatenate([forecast, other])
 
 
+def test_families_without_parameters():
+    family = stats.rv_discrete(values=([0, 1, 3], [0.2, 0.5, 0.3]))
+    forecast = as_forecast(family)
+    assert_array_equal(forecast.cdf_left([[0.0], [1.0], [2.0], [3.0]]).T, [[0.0, 0.2, 0.7, 0.7]])
+    assert_array_equal(forecast.logpdf([3.0]), as_forecast(family()).logpdf([3.0]))
+    assert type(as_forecast(stats.norm)) is Normal
+
+
+newer = pytest.mark.skipif(not hasattr(stats, "Binomial"), reason="needs SciPy 1.16")
+
+
+@newer
+def test_newer_objects_of_scipy():
+    assert_same(as_forecast(stats.Normal(mu=A, sigma=B)), Normal(A, B), tol=1e-10)
+    gamma = stats.make_distribution(stats.gamma)(a=A)
+    assert_same(from_scipy(gamma), from_scipy(stats.gamma(A)), tol=1e-9)
+    assert len(as_forecast(stats.Normal())) == 1
+    with pytest.raises(ValueError, match=r"shape \(6, 1\) together"):
+        from_scipy(stats.Normal(mu=A[:, None]))
+
+
+@newer
+def test_newer_discrete_objects_of_scipy_have_steps():
+    n, p = np.arange(3, 9), A / 4.0
+    forecast, expected = as_forecast(stats.Binomial(n=n, p=p)), from_scipy(stats.binom(n, p))
+    points = np.arange(-1.0, 9.0, 0.25)[:, None]
+    assert_allclose(forecast.cdf(points), expected.cdf(points), rtol=0, atol=1e-14)
+    assert_allclose(forecast.cdf_left(points), expected.cdf_left(points), rtol=0, atol=1e-14)
+    assert_array_equal(forecast.ppf(LEVELS[:-1]), expected.ppf(LEVELS[:-1]))
+    assert_allclose(forecast.logpdf([[1.0], [2.5]]), expected.logpdf([[1.0], [2.5]]), rtol=1e-12)
+    assert_allclose(forecast.crps(n / 2), expected.crps(n / 2), rtol=1e-6)
+    assert_allclose(forecast[[4, 1]].mean(), expected[[4, 1]].mean())
+
+
 def test_scipy_families_are_not_mixed():
     with pytest.raises(ValueError, match="different families"):
         concatenate([from_scipy(stats.gamma(A)), from_scipy(stats.weibull_min(A))])
@@ -228,7 +262,7 @@ def test_scipy_families_are_not_mixed():
         (stats.gamma(np.nan), "a is nan"),
         (stats.norm([0.0, 1.0], [1.0, -1.0]), r"sigma\[1\] is .*not positive"),
         (stats.multivariate_normal([0.0, 1.0]), "multivariate_normal_frozen"),
-        (stats.gamma, "gamma_gen"),
+        (stats.gamma, r"the family gamma of scipy.stats without its parameters: pass gamma\(a\)"),
         (3.0, "float"),
     ],
 )
@@ -478,6 +512,17 @@ def test_a_cdf_of_one_number_is_one_row():
     forecast = as_forecast(Known(stats.norm(1.0, 2.0)))
     assert len(forecast) == 1
     assert_allclose(forecast.crps([0.0]), Normal(1.0, 2.0).crps([0.0]), rtol=1e-10)
+
+
+def test_masses_of_single_values():
+    class Counts(Known):
+        def pmf(self, y):
+            return self._frozen.pmf(y)
+
+    frozen = stats.poisson(A)
+    points = np.arange(-1.0, 9.0, 0.5)[:, None]
+    forecast, expected = as_forecast(Counts(frozen)), from_scipy(frozen)
+    assert_allclose(forecast.cdf_left(points), expected.cdf_left(points), rtol=0, atol=1e-14)
 
 
 def test_concatenation_of_different_objects():

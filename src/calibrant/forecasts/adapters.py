@@ -10,7 +10,7 @@ import numpy as np
 from calibrant.forecasts.base import Floats, Forecast
 from calibrant.forecasts.from_cdf import FromCDF, Source
 from calibrant.forecasts.normal import Normal
-from calibrant.forecasts.scipy_frozen import from_scipy
+from calibrant.forecasts.scipy_frozen import from_scipy, is_univariate
 from calibrant.forecasts.torch_distributions import from_torch
 
 __all__ = [
@@ -35,8 +35,8 @@ def as_forecast(forecast: Any, n: int | None = None) -> Forecast:
     forecast : Forecast, or object of another library
         A forecast is given back as it is. Frozen distributions of SciPy and distributions of
         PyTorch, NGBoost and skpro go through their adapters. Anything else needs a method `cdf`
-        that broadcasts as those of SciPy do; `ppf`, `mean` and `std` are used where they
-        broadcast too.
+        that broadcasts as those of SciPy do; `ppf`, `pmf` (the probability of single values,
+        which there are none of without it), `mean` and `std` are used where they broadcast too.
     n : int, optional
         How many outcomes there are.
 
@@ -68,7 +68,7 @@ def _adapted(forecast: Any) -> Forecast:
     if isinstance(forecast, Forecast):
         return forecast
     modules = {kind.__module__.partition(".")[0] for kind in type(forecast).__mro__}
-    if any(kind.__name__ == "rv_frozen" for kind in type(forecast).__mro__) and "scipy" in modules:
+    if "scipy" in modules and is_univariate(forecast):
         return from_scipy(forecast)
     adapters: dict[str, Callable[[Any], Forecast]] = {
         "torch": from_torch,
@@ -248,6 +248,7 @@ def _from_cdf(thing: Any) -> FromCDF:
         n=n,
         cdf=thing.cdf,
         ppf=_method_of_shape(thing, "ppf", (2, n), points),
+        mass=_method_of_shape(thing, "pmf", (2, n), points),
         mean=_method_of_shape(thing, "mean", shape),
         std=_method_of_shape(thing, "std", shape),
     )

@@ -1,4 +1,4 @@
-"""SciPy's frozen distributions as forecasts."""
+"""SciPy's distributions as forecasts."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from calibrant.forecasts.base import Floats, Forecast, as_points
 from calibrant.forecasts.laplace import Laplace
 from calibrant.forecasts.log_normal import LogNormal
 from calibrant.forecasts.normal import Normal
+from calibrant.forecasts.scipy_objects import from_object, is_newer
 from calibrant.forecasts.student_t import StudentT
 
 _MAX_STEPS = 100_000  # of a row's CDF for the exact score of a discrete distribution
@@ -25,7 +26,8 @@ def from_scipy(frozen: Any) -> Forecast:
     Parameters
     ----------
     frozen : scipy.stats frozen distribution
-        Univariate, continuous or discrete, whose parameters are numbers or arrays (n,).
+        Univariate, continuous or discrete, whose parameters are numbers or arrays (n,). SciPy's
+        newer objects, such as ``scipy.stats.Normal(mu=mean)``, are taken too.
 
     Returns
     -------
@@ -55,15 +57,27 @@ def from_scipy(frozen: Any) -> Forecast:
     >>> from_scipy(stats.poisson([1.0, 4.0])).crps([0, 4]).round(4)
     array([0.4762, 0.4526])
     """
-    from scipy.stats.distributions import rv_frozen
+    from scipy.stats import rv_continuous, rv_discrete
 
-    if not isinstance(frozen, rv_frozen):
+    if not is_univariate(frozen):
         raise ValueError(
             f"frozen is of type {type(frozen).__name__}: it must be a frozen univariate "
             "distribution of scipy.stats, such as scipy.stats.norm(mean, std)."
         )
+    if is_newer(frozen):
+        return from_object(frozen)
+    if isinstance(frozen, rv_continuous | rv_discrete):
+        frozen = _with_defaults(frozen)
     arguments = _as_rows(_arguments(frozen))
     return _own_family(frozen.dist, arguments) or ScipyFrozen(frozen.dist, arguments)
+
+
+def is_univariate(thing: Any) -> bool:
+    """Whether it is one of the distributions that `from_scipy` takes."""
+    from scipy.stats import rv_continuous, rv_discrete
+    from scipy.stats.distributions import rv_frozen
+
+    return isinstance(thing, rv_frozen | rv_continuous | rv_discrete) or is_newer(thing)
 
 
 class ScipyFrozen(Forecast):
@@ -185,6 +199,17 @@ class ScipyFrozen(Forecast):
             "a data frame does not say which distribution it is of: pass its columns to one of "
             "scipy.stats, and that to from_scipy."
         )
+
+
+def _with_defaults(family: Any) -> Any:
+    """A family whose parameters all have a default, frozen with those."""
+    try:
+        return family()
+    except TypeError as error:
+        raise ValueError(
+            f"frozen is the family {family.name} of scipy.stats without its parameters: pass "
+            f"{family.name}({family.shapes}), frozen."
+        ) from error
 
 
 def _arguments(frozen: Any) -> dict[str, Any]:
