@@ -300,8 +300,10 @@ def test_an_integer_weight_repeats_the_row(calibrator, rows):
     mean, converged = weighted.loss_, weighted.converged_
     prob = weighted.predict_proba(p)
     repeated = quietly(calibrator, np.repeat(p, w), np.repeat(y, w))
-    assert mean == pytest.approx(repeated.loss_, abs=1e-9)
-    if converged and repeated.converged_:
+    both = converged and repeated.converged_
+    # Without a finite optimum a fit ends where the loss hardly falls any more.
+    assert mean == pytest.approx(repeated.loss_, abs=1e-9 if both else 1e-6)
+    if both:
         np.testing.assert_allclose(prob, repeated.predict_proba(p), atol=1e-7)
 
 
