@@ -6,7 +6,9 @@ import functools
 import json
 import lzma
 import os
-from collections.abc import Callable
+import shutil
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -78,3 +80,32 @@ def case(
     inputs = content["inputs"]
     forecast = FAMILIES[inputs["family"]](**inputs["params"])
     return content, forecast, np.array(inputs["y"])
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """One Spark session for all tests."""
+    pytest.importorskip("pyspark")
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java, and there is no `java` on the path")
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master("local[2]").appName("calibrant tests")
+    for key, value in {
+        "spark.sql.shuffle.partitions": 2,
+        "spark.default.parallelism": 2,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        # Minutes are too few for what a second compiler and more collectors would gain.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+    }.items():
+        builder = builder.config(key, value)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()

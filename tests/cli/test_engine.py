@@ -50,6 +50,13 @@ def test_numbers_are_those_of_memory(
         assert (found["engine"], found["left_out"]) == (engine, [])
 
 
+def test_spark(calibrant, binary: pl.DataFrame, spark) -> None:
+    # The command takes the session that is there.
+    found = evaluated(calibrant, *BINARY, "--engine", "spark")
+    assert_same(found, evaluated(calibrant, *BINARY))
+    assert found["engine"] == "spark"
+
+
 @pytest.mark.parametrize(
     "options",
     [("--weight", "w"), ("--strategy", "quantile", "--bins", "7"), ("--label", "flag")],
