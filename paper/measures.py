@@ -33,6 +33,8 @@ AVERAGE_ERROR = "average calibration error"
 THRESHOLD_ERROR = "threshold calibration error"
 LARGEST_ERROR = "largest threshold calibration error"
 DISTRIBUTION_ERROR = "distribution calibration error"
+AT_FREQUENT = "reliability gap at frequent outcomes"
+BETWEEN_FREQUENT = "reliability gap between frequent outcomes"
 LAYERS = "layers"
 FITTED_ERROR = "largest threshold calibration error of the fitting rows"
 CELL_ROWS = "fitting rows of a test row's cell, median"
@@ -46,6 +48,8 @@ BY_LEVEL = "acceptance threshold"
 LEVELS = np.linspace(0.05, 0.95, 50)
 _HIGHEST_THRESHOLD = 10.0
 _N_THRESHOLDS = 50
+_FREQUENT = 0.01  # of the test rows
+_MANY = 5  # frequent outcomes
 _N_CELLS = 5  # per parameter
 # F(y) at the jumps of a CDF would be miscalibrated even of the true distribution.
 _PIT: Any = {"method": "randomized", "random_state": 0}
@@ -102,8 +106,25 @@ def of_forecast(forecast: Forecast, y: Floats) -> Iterator[Value]:
         LARGEST_ERROR: surface.max,
         DISTRIBUTION_ERROR: distribution_calibration_error(forecast, y, n_bins=_N_CELLS, **_PIT),
     }
-    for measure, value in overall.items():
+    for measure, value in (overall | gaps_at_frequent_outcomes(forecast, y)).items():
         yield Value(OVERALL, 0, np.nan, measure, float(value))
+
+
+def gaps_at_frequent_outcomes(forecast: Forecast, y: Floats) -> dict[str, float]:
+    """Mean gaps of thresholds on outcomes that many rows share, and halfway between those.
+
+    Empty where there are hardly any such outcomes.
+    """
+    values, counts = np.unique(y, return_counts=True)
+    frequent = values[counts >= _FREQUENT * len(y)]
+    if len(frequent) < _MANY:
+        return {}
+    places = {AT_FREQUENT: frequent, BETWEEN_FREQUENT: (frequent[1:] + frequent[:-1]) / 2.0}
+    tables = {
+        measure: decision_table(forecast, y, thresholds=thresholds, n_resamples=0)
+        for measure, thresholds in places.items()
+    }
+    return {measure: float(table.reliability_gap.mean()) for measure, table in tables.items()}
 
 
 def losses_of_rules(forecast: Forecast, y: Floats) -> tuple[Floats, Floats]:

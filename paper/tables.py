@@ -26,6 +26,8 @@ from .summaries import Mean, Summary, along
 COMPARED = {NONE: "N", AVERAGE: "A", THRESHOLD: "T", DISTRIBUTION: "D"}
 MEASURES = (
     measures.GAP,
+    measures.AT_FREQUENT,
+    measures.BETWEEN_FREQUENT,
     measures.LOSS,
     measures.CRPS,
     measures.AVERAGE_ERROR,

@@ -97,6 +97,22 @@ def test_what_scikit_learn_gives(data, labels, classifier, method, ensemble):
     np.testing.assert_array_equal(ours.classes_, np.unique(RELABEL[labels](y)))
 
 
+def test_the_defaults_of_scikit_learn():
+    X, y = load_wine(return_X_y=True)
+    X, y = StandardScaler().fit_transform(X)[:, :3], y.copy()
+    y[::9] = 0
+    weight = np.linspace(0.5, 2.0, len(y))
+    theirs = CalibratedClassifierCV().fit(X, y, sample_weight=weight)
+    ours = CalibratedClassifier(ensemble="auto").fit(X, y, sample_weight=weight)
+    assert len(ours.calibrated_classifiers_) == 5
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), rtol=0, atol=1e-6)
+    frozen = FrozenEstimator(GaussianNB().fit(X, y))
+    ours = CalibratedClassifier(frozen, IsotonicCalibration(), ensemble="auto").fit(X, y)
+    theirs = CalibratedClassifierCV(frozen, method="isotonic").fit(X, y)
+    assert len(ours.calibrated_classifiers_) == 1
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), rtol=0, atol=1e-12)
+
+
 def held_out(base, X, y, method, n_folds=4):
     """Out-of-fold responses by a loop, and the classifier on all rows."""
     values = [None] * len(y)
@@ -448,10 +464,10 @@ GOOD = {"estimator": GaussianNB()}
     ({"method": "predict"}, "method must be 'auto' or 'decision_function' or 'predict_proba', got "
      "'predict'"),
     ({"estimator": GaussianNB}, "estimator must be a classifier, got <class"),
-    ({"estimator": None}, "estimator must be a classifier, got None"),
+    ({"estimator": "svm"}, "estimator must be a classifier, got 'svm'"),
     ({"calibrator": "sigmoid"}, "calibrator must be None or a calibrator such as PlattScaling(), "
      "got 'sigmoid'"),
-    ({"ensemble": "auto"}, "ensemble must be true or false, got 'auto'"),
+    ({"ensemble": "both"}, "ensemble must be true, false or 'auto', got 'both'"),
     ({"cv": "prefit"}, "put a classifier that is fitted already into sklearn.frozen"),
     ({"method": "decision_function"}, "GaussianNB has no decision_function: leave method='auto'"),
     ({"cv": ShuffleSplit(3, random_state=0)}, "test folds of cv: every row must be in exactly one, "

@@ -24,6 +24,7 @@ from calibrant.selection import AutoCalibration
 # Some of the checks have classes of three rows, so that there are few folds.
 CHECKED = {
     "default": CalibratedClassifier(LogisticRegression()),
+    "scikit-learn's defaults": CalibratedClassifier(ensemble="auto", cv=3),
     "ensemble": CalibratedClassifier(GaussianNB(), IsotonicCalibration(), cv=3, ensemble=True),
     "beta": CalibratedClassifier(GaussianNB(), BetaCalibration(), cv=3),
     "temperature": CalibratedClassifier(LinearSVC(), TemperatureScaling(), cv=3),

@@ -9,7 +9,7 @@ from paper.methods import METHODS
 from paper.summaries import Summary, along, mean_of
 from scipy import stats
 
-from calibrant import ThresholdLoss, decision_loss, predicted_loss
+from calibrant import ThresholdLoss, decision_loss, decision_table, predicted_loss
 from calibrant.forecasts import Normal
 from paper import measures
 
@@ -42,6 +42,23 @@ def test_overall_is_the_mean_over_thresholds_and_ratios(sample):
             for axis in (measures.OVERALL, measures.BY_THRESHOLD, measures.BY_RATIO)
         ]
         assert by_axis[1:] == pytest.approx([by_axis[0]] * 2, abs=1e-12)
+
+
+def test_gaps_at_frequent_outcomes_and_between(sample):
+    forecast, y = Normal(sample.forecast.mu, 1.0), sample.y
+    assert measures.gaps_at_frequent_outcomes(forecast, y) == {}
+    whole = np.round(2.0 * y) / 2.0
+    found = measures.gaps_at_frequent_outcomes(forecast, whole)
+    values, counts = np.unique(whole, return_counts=True)
+    frequent = values[counts >= 4]
+    for measure, thresholds in (
+        (measures.AT_FREQUENT, frequent),
+        (measures.BETWEEN_FREQUENT, frequent[:-1] + np.diff(frequent) / 2.0),
+    ):
+        table = decision_table(forecast, whole, thresholds=thresholds, n_resamples=0)
+        assert found[measure] == pytest.approx(table.reliability_gap.mean())
+    # By these forecasts half of the rows at a value lie above it.
+    assert found[measures.AT_FREQUENT] > found[measures.BETWEEN_FREQUENT]
 
 
 @pytest.mark.parametrize("name", METHODS)

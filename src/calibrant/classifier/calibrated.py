@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import check_cv
+from sklearn.svm import LinearSVC
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.multiclass import check_classification_targets
@@ -38,17 +39,18 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     Parameters
     ----------
-    estimator : classifier
-        Has `decision_function` or `predict_proba`. A fitted one in a
-        ``sklearn.frozen.FrozenEstimator`` is left as it is, and calibrated by all rows given to
-        `fit`: they must be others than it was fitted on.
+    estimator : classifier, optional
+        Has `decision_function` or `predict_proba`; ``LinearSVC(random_state=0)`` by default, as in
+        scikit-learn. A fitted one in a ``sklearn.frozen.FrozenEstimator`` is left as it is, and
+        calibrated by all rows given to `fit`: they must be others than it was fitted on.
     calibrator : calibrator, optional
         Any calibrator of this package, `PlattScaling` by default. One that is for two classes
         only is fitted one class against the rest where there are more (`OneVsRest`).
     cv : int, splitter or iterable, default=5
         The number of folds of ``StratifiedKFold``, or anything that scikit-learn splits by.
-    ensemble : bool, default=False
-        One classifier fitted on all rows, or the average over folds.
+    ensemble : bool or "auto", default=False
+        One classifier fitted on all rows, or the average over folds. "auto", scikit-learn's
+        default, is false for a frozen classifier and true for others.
     method : {"auto", "decision_function", "predict_proba"}, default="auto"
         What the calibrator is fed from. "auto" is `decision_function` for calibrators that take
         scores or logits, and for isotonic regression, which minds their order only;
@@ -100,6 +102,9 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     but its isotonic regression ties probabilities that differ by less than 1e-15, and its
     temperature scaling adds 1e-12 to probabilities, which tells where they are that close to zero.
 
+    Cost: fits of the classifier and its predictions on n rows, one more fit without ``ensemble``,
+    and those of the calibrator, O(n) or O(n log n) mostly.
+
     References
     ----------
     Niculescu-Mizil, A., & Caruana, R. (2005). Predicting good probabilities with supervised
@@ -123,11 +128,11 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: Any = None,
         calibrator: Calibrator | None = None,
         *,
         cv: int | Iterable[Split] | Any = 5,
-        ensemble: bool = False,
+        ensemble: bool | Literal["auto"] = False,
         method: Method = "auto",
         n_jobs: int | None = None,
     ) -> None:
@@ -166,27 +171,30 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         for_estimator, for_splitter = routed(self, sample_weight, fit_params)
         self.classes_, codes = self._classes(y)
         calibrator = self._calibrator()
-        response = response_method(self.estimator, calibrator, self.method)
+        estimator = self._classifier()
+        frozen = isinstance(estimator, FrozenEstimator)
+        ensemble = not frozen if self.ensemble == "auto" else self.ensemble
+        response = response_method(estimator, calibrator, self.method)
 
         def paired(fitted: Any, *held_out: tuple[Codes, Scores]) -> CalibratedPair:
             return fit_pair(fitted, calibrator, held_out, codes, weight, self.classes_)
 
-        if isinstance(self.estimator, FrozenEstimator) and not self.ensemble:
-            scores = Scores.of(self.estimator, X, response, self.classes_)
-            pairs = [paired(self.estimator, (np.arange(len(y)), scores))]
+        if frozen and not ensemble:
+            scores = Scores.of(estimator, X, response, self.classes_)
+            pairs = [paired(estimator, (np.arange(len(y)), scores))]
         else:
             splits = [*check_cv(self.cv, y, classifier=True).split(X, y, **for_splitter)]
             folds = fit_folds(
-                self.estimator, X, y, splits, response, self.classes_, for_estimator, self.n_jobs
+                estimator, X, y, splits, response, self.classes_, for_estimator, self.n_jobs
             )
             tests = [test for _, test in splits]
             held_out = [(test, scores) for test, (_, scores) in zip(tests, folds, strict=True)]
-            if self.ensemble:
+            if ensemble:
                 pairs = [paired(fold[0], own) for fold, own in zip(folds, held_out, strict=True)]
             else:
                 check_partition(tests, len(y))
                 own = _check_method_params(X, params=for_estimator)
-                pairs = [paired(clone(self.estimator).fit(X, y, **own), *held_out)]
+                pairs = [paired(clone(estimator).fit(X, y, **own), *held_out)]
         self.calibrated_classifiers_ = pairs
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(pairs[0].estimator, name):
@@ -237,33 +245,36 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return (
             MetadataRouter(owner=type(self).__name__)
             .add_self_request(self)
-            .add(estimator=self.estimator, method_mapping=to_fit)
+            .add(estimator=self._classifier(), method_mapping=to_fit)
             .add(splitter=self.cv, method_mapping=to_split)
         )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        of_estimator = get_tags(self.estimator).input_tags
+        of_estimator = get_tags(self._classifier()).input_tags
         tags.input_tags.sparse = of_estimator.sparse
         tags.input_tags.allow_nan = of_estimator.allow_nan
         return tags
 
     def _check_parameters(self) -> None:
         check(_METHODS, "method", self.method)
-        if not hasattr(self.estimator, "fit") or isinstance(self.estimator, type):
+        if not hasattr(self._classifier(), "fit") or isinstance(self.estimator, type):
             raise ValueError(f"estimator must be a classifier, got {self.estimator!r:.80}.")
         if self.calibrator is not None and not isinstance(self.calibrator, Calibrator):
             raise ValueError(
                 "calibrator must be None or a calibrator such as PlattScaling(), got "
                 f"{self.calibrator!r:.80}."
             )
-        if not isinstance(self.ensemble, bool | np.bool_):
-            raise ValueError(f"ensemble must be true or false, got {self.ensemble!r}.")
+        if not isinstance(self.ensemble, bool | np.bool_) and self.ensemble != "auto":
+            raise ValueError(f"ensemble must be true, false or 'auto', got {self.ensemble!r}.")
         if isinstance(self.cv, str):
             raise ValueError(
                 f"cv must be a number of folds or a splitter, got {self.cv!r}: put a classifier "
                 "that is fitted already into sklearn.frozen.FrozenEstimator."
             )
+
+    def _classifier(self) -> Any:
+        return LinearSVC(random_state=0) if self.estimator is None else self.estimator
 
     def _calibrator(self) -> Calibrator:
         """The calibrator, made to fit the number of classes."""

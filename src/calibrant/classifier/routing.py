@@ -17,13 +17,13 @@ def routed(owner: Any, sample_weight: Any, fit_params: Params) -> tuple[Params, 
     if _routing_enabled():
         found = process_routing(owner, "fit", sample_weight=sample_weight, **fit_params)
         return found.estimator.fit, found.splitter.split
-    if sample_weight is None or isinstance(owner.estimator, FrozenEstimator):
+    estimator = owner._classifier()
+    if sample_weight is None or isinstance(estimator, FrozenEstimator):
         return fit_params, {}
-    if has_fit_parameter(owner.estimator, "sample_weight"):
+    if has_fit_parameter(estimator, "sample_weight"):
         return {**fit_params, "sample_weight": sample_weight}, {}
     warnings.warn(
-        f"{type(owner.estimator).__name__} takes no sample_weight: it is used for the calibrator "
-        "only.",
+        f"{type(estimator).__name__} takes no sample_weight: it is used for the calibrator only.",
         UserWarning,
         stacklevel=3,
     )
