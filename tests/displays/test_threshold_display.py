@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 from typing import Any
 
 import numpy as np
@@ -37,11 +38,35 @@ def test_cells_are_signal_or_noise_or_blank():
     drawn = display.mesh_.get_array()
     np.testing.assert_array_equal(~np.ma.getmaskarray(drawn), signal)
     np.testing.assert_array_equal(drawn.compressed(), value[signal])
-    np.testing.assert_array_equal(~np.ma.getmaskarray(display.noise_.get_array()), noise)
+    centres = np.array([[(y0, alpha) for y0 in error.thresholds] for alpha in error.levels])
+    hatched = display.noise_.get_path().contains_points(centres.reshape(-1, 2))
+    np.testing.assert_array_equal(hatched.reshape(noise.shape), noise)
     assert display.noise_.get_hatch() == "////"
     title = display.ax_.get_title(loc="left")
     assert title.startswith(f"Threshold calibration\nLargest {error.max:.3g}, mean")
     assert title.endswith("\nHatched: noise (95 %); blank: a group under 150 rows")
+
+
+def test_hatched_cells_end_where_coloured_ones_would():
+    error = dataclasses.replace(some_error(), value=np.zeros((9, 7)))
+    display = ThresholdCalibrationDisplay.from_error(error)
+    corners = display.mesh_.get_coordinates().reshape(-1, 2)
+    extents = display.noise_.get_path().get_extents()
+    np.testing.assert_array_equal(extents.min, corners.min(axis=0))
+    np.testing.assert_array_equal(extents.max, corners.max(axis=0))
+
+
+def test_files_do_not_grow_with_the_hatched_cells():
+    def svg_of(n_thresholds: int) -> str:
+        error = threshold_calibration_error(*sample(1.0), thresholds=n_thresholds, levels=20)
+        assert (error.value <= error.null_quantile).sum() > 7 * n_thresholds
+        buffer = io.StringIO()
+        ThresholdCalibrationDisplay.from_error(error).figure_.savefig(buffer, format="svg")
+        return buffer.getvalue()
+
+    many = svg_of(40)
+    assert many.count("<pattern") == many.count("fill: url(#") == 1
+    assert len(many) < len(svg_of(10)) + 6_000
 
 
 def test_cells_lie_around_thresholds_and_levels():
@@ -83,6 +108,7 @@ def test_everything_blank():
     empty = dataclasses.replace(error, value=np.full_like(error.value, np.nan))
     display = ThresholdCalibrationDisplay.from_error(empty)
     assert display.mesh_.get_array().mask.all()
+    assert not len(display.noise_.get_path())
     display.figure_.draw_without_rendering()
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.displays import drawing
 from calibrant.displays.drawing import Floats
 from calibrant.metrics.threshold import ThresholdCalibrationError, threshold_calibration_error
+
+if TYPE_CHECKING:
+    from matplotlib.patches import PathPatch
 
 
 class ThresholdCalibrationDisplay:
@@ -37,8 +41,8 @@ class ThresholdCalibrationDisplay:
     mesh_ : matplotlib.collections.QuadMesh
         The errors above their null quantiles, levels by thresholds in ascending order; others are
         masked.
-    noise_ : matplotlib.collections.PolyCollection
-        The hatched cells.
+    noise_ : matplotlib.patches.PathPatch
+        The hatched cells, all in one path, which is empty where there are none.
     colorbar_ : matplotlib.colorbar.Colorbar
 
     References
@@ -177,10 +181,7 @@ class ThresholdCalibrationDisplay:
         self.mesh_ = axes.pcolormesh(
             x, y, signal, cmap="YlGnBu", vmin=0.0, vmax=top, rasterized=True
         )
-        self.noise_ = axes.pcolor(
-            x, y, np.ma.masked_where(~noise, np.zeros_like(value)), hatch="////",
-            cmap=_plain("0.95"), edgecolor="0.55", linewidth=0.0,
-        )  # fmt: skip
+        self.noise_ = axes.add_patch(_hatched(noise, x, y))
         self.figure_, self.ax_ = axes.figure, axes
         self.colorbar_ = self.figure_.colorbar(
             self.mesh_, ax=axes, label="Threshold calibration error",
@@ -205,11 +206,21 @@ class ThresholdCalibrationDisplay:
         return "\n".join([numbers, "; ".join(notes).capitalize()]) if notes else numbers
 
 
-def _plain(colour: str) -> Any:
-    """A colour map of one colour."""
-    from matplotlib.colors import ListedColormap
+def _hatched(cells: NDArray[np.bool_], x: Floats, y: Floats) -> PathPatch:
+    """The cells, between these edges, as one patch: files repeat the hatching of each patch."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
 
-    return ListedColormap([colour])
+    blank = np.zeros((len(cells), 1), dtype=bool)
+    steps = np.diff(np.hstack([blank, cells, blank]).astype(np.int8))
+    row, first = np.nonzero(steps == 1)
+    last = np.nonzero(steps == -1)[1]
+    left, right, below, above = x[first], x[last], y[row], y[row + 1]
+    across = np.column_stack([left, right, right, left, left])
+    up = np.column_stack([below, below, above, above, below])
+    one = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
+    path = Path(np.column_stack([across.ravel(), up.ravel()]), np.tile(one, len(row)))
+    return PathPatch(path, hatch="////", facecolor="0.95", edgecolor="0.55", linewidth=0.0)
 
 
 def _edges(centres: Floats) -> Floats:
