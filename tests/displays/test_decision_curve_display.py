@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from matplotlib import pyplot as plt
 
@@ -53,17 +53,28 @@ def test_lines_are_the_values(measure: str):
 
 @settings(deadline=None, max_examples=30)
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 10)), min_size=1, max_size=30))
+@example([(False, 3), (False, 7)])
+@example([(True, 3), (True, 7)])
 def test_net_benefit_is_what_cost_saves(rows: list[tuple[bool, int]]):
     y, prob = np.array([r[0] for r in rows]), np.array([r[1] / 10 for r in rows])
-    if y.all() or not y.any():
-        y = np.append(y, [True, False])
-        prob = np.append(prob, [0.5, 0.5])
     _, ax = plt.subplots()
     display = DecisionCurveDisplay.from_predictions(y, prob, ax=ax)
     t = display.thresholds
     saved = (1 - t) * display.prevalence - display.cost
     np.testing.assert_allclose(display.net_benefit, saved / (1 - t), atol=1e-10)
+    low, high = ax.get_ylim()
+    assert low < 0.0 < high
+    assert low < display.net_benefit.max() < high
     plt.close("all")
+
+
+def test_outcomes_without_an_event():
+    display = DecisionCurveDisplay.from_predictions([0, 0, 0, 0], [0.1, 0.3, 0.6, 0.8])
+    assert display.prevalence == 0.0
+    low, high = display.ax_.get_ylim()
+    assert display.net_benefit.min() == pytest.approx(-1.0)
+    assert low < -1.0 < 0.0 < high < -low
+    display.plot(measure="cost")
 
 
 def test_integer_weights_repeat_rows():

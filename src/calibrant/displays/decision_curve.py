@@ -237,12 +237,18 @@ class DecisionCurveDisplay:
         self.figure_, self.ax_ = axes.figure, axes
         axes.set(xlim=(0.0, 1.0), xlabel="Threshold probability t", ylabel=_LABELS[measure])
         if measure == "net_benefit":
-            axes.set_ylim(-0.12 * self.prevalence, 1.05 * self.prevalence)
+            axes.set_ylim(*self._limits())
         else:
             axes.set_ylim(bottom=0.0, auto=True)
         drawing.title(axes, "Decision curve", f"Share of events {self.prevalence:.3g}")
         drawing.add_legend(axes, loc="best")
         return self
+
+    def _limits(self) -> tuple[float, float]:
+        """What there is to gain, and a little of the harm; all harm where nothing can be gained."""
+        if self.prevalence == 0.0:
+            return -1.05, 0.12
+        return -0.12 * self.prevalence, 1.05 * self.prevalence
 
     def _draw_references(self, ax: Axes, measure: str) -> None:
         t, rate = self.thresholds, self.prevalence
