@@ -29,12 +29,20 @@ def check_confidence_level(confidence_level: Any) -> float:
 def as_generator(random_state: Any) -> np.random.Generator:
     """The generator itself, or one seeded by a number or by the system."""
     try:
+        if isinstance(random_state, bool):
+            raise TypeError("a truth value is no seed")
         return np.random.default_rng(random_state)
     except (TypeError, ValueError) as error:
         raise ValueError(
             "random_state must be None, a non-negative integer or a numpy.random.Generator, got "
             f"{random_state!r}."
         ) from error
+
+
+def as_seed(random_state: Any) -> int:
+    """The number itself, or one that is drawn from the generator."""
+    rng = as_generator(random_state)
+    return int(random_state) if isinstance(random_state, Integral) else int(rng.integers(2**32))
 
 
 def check_n_bins(n_bins: Any) -> int:

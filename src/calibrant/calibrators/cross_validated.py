@@ -30,16 +30,18 @@ def _is_cv(value: Any) -> bool:
     return hasattr(value, "split") or isinstance(value, Iterable)
 
 
-_CV = plain(
+CV = plain(
     "an integer of at least 2, a splitter, or an iterable of pairs of row numbers",
     lambda value: not isinstance(value, str | bytes | type) and _is_cv(value),
 )
-_SEED = plain(
-    "an integer from 0 to 2^32 - 1 or a numpy.random.Generator",
-    lambda value: (
-        (is_whole(value) and 0 <= value < 2**32)
-        or isinstance(value, np.random.Generator | np.random.RandomState)
-    ),
+SEED = optional(
+    plain(
+        "an integer from 0 to 2^32 - 1 or a numpy.random.Generator",
+        lambda value: (
+            (is_whole(value) and 0 <= value < 2**32)
+            or isinstance(value, np.random.Generator | np.random.RandomState)
+        ),
+    )
 )
 
 
@@ -107,7 +109,7 @@ class CrossValidated(Calibrator):
     ((200,), array([50, 50, 50, 50]))
     """
 
-    _parameters: ClassVar[Entries] = {"base": _BASE, "cv": _CV, "random_state": optional(_SEED)}
+    _parameters: ClassVar[Entries] = {"base": _BASE, "cv": CV, "random_state": SEED}
     _state: ClassVar[Entries] = {"calibrator_": _BASE}
 
     calibrator_: Calibrator
@@ -251,3 +253,10 @@ def _fold_ids(splits: list[Split], n: int) -> NDArray[np.intp]:
             f"row {row} is in {times[row]} test folds of cv: every row must be in exactly one."
         )
     return fold_id
+
+
+def without_folds(calibrator: Calibrator) -> Calibrator:
+    """What `CrossValidated` holds, others as they are."""
+    while isinstance(calibrator, CrossValidated):
+        calibrator = calibrator.base
+    return calibrator

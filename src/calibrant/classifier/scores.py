@@ -8,8 +8,9 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.calibrators import CrossValidated, IsotonicCalibration, OneVsRest
+from calibrant.calibrators import IsotonicCalibration, OneVsRest
 from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.cross_validated import without_folds
 from calibrant.calibrators.multiclass import MulticlassCalibrator
 from calibrant.selection.candidates import probabilities_to_logits, taken_scale
 from calibrant.transforms import inv_logit, softmax
@@ -93,7 +94,7 @@ class Scores:
 
 def for_two_classes(scores: Scores, calibrator: Calibrator) -> NDArray[Any]:
     """The score of the second class, or two columns for calibrators that need them."""
-    if isinstance(_without_folds(calibrator), MulticlassCalibrator):
+    if isinstance(without_folds(calibrator), MulticlassCalibrator):
         return scores.of_classes(scores.known, calibrator)
     return scores.values if scores.values.ndim == 1 else scores.values[:, 1]
 
@@ -144,16 +145,10 @@ def _two_columns(values: NDArray[Any], factor: float) -> NDArray[Any]:
     return np.column_stack([-factor * values, factor * values])
 
 
-def _without_folds(calibrator: Calibrator) -> Calibrator:
-    while isinstance(calibrator, CrossValidated):
-        calibrator = calibrator.base
-    return calibrator
-
-
 def _is_one_vs_rest(calibrator: Calibrator) -> bool:
-    return isinstance(_without_folds(calibrator), OneVsRest)
+    return isinstance(without_folds(calibrator), OneVsRest)
 
 
 def _is_isotonic(calibrator: Calibrator) -> bool:
-    inner = _without_folds(calibrator)
+    inner = without_folds(calibrator)
     return isinstance(inner.base if isinstance(inner, OneVsRest) else inner, IsotonicCalibration)

@@ -20,6 +20,7 @@ from calibrant.calibrators import (
     VectorScaling,
 )
 from calibrant.calibrators.base import BinaryCalibrator, Calibrator
+from calibrant.calibrators.cross_validated import without_folds
 from calibrant.engines.expressions import (
     Clip,
     Column,
@@ -182,7 +183,7 @@ def _(calibrator: AutoCalibration, columns: list[Node]) -> list[Node]:
     taken = taken_scale(inner)
     if calibrator.input == "probability" and taken == "logit":
         # As a softmax takes them; one-vs-rest takes the log-odds of each column.
-        apart = len(columns) == 1 or isinstance(_without_folds(inner), OneVsRest)
+        apart = len(columns) == 1 or isinstance(without_folds(inner), OneVsRest)
         fed = [_log_odds(p) for p in columns] if apart else _logits(columns, "probability")
     elif calibrator.input == "logit" and taken == "probability":
         fed = list(_shared(_probabilities(columns)))
@@ -222,9 +223,3 @@ def _probabilities(logits: list[Node]) -> list[Node]:
 def _shared(nodes: list[Node]) -> list[Node]:
     shared = Shared(tuple(nodes))
     return [shared[k] for k in range(len(shared))]
-
-
-def _without_folds(calibrator: Calibrator) -> Calibrator:
-    while isinstance(calibrator, CrossValidated):
-        calibrator = calibrator.calibrator_
-    return calibrator

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from calibrant import inputs
-from calibrant.calibrators import CrossValidated, TemperatureScaling
 from calibrant.calibrators.base import Calibrator, Scale
+from calibrant.calibrators.cross_validated import CV, SEED
 from calibrant.calibrators.logits import INPUT, input_scale
 from calibrant.containers import to_numpy
 from calibrant.entries import Entries, one_of, optional, plain
@@ -101,7 +101,10 @@ class AutoCalibration(Calibrator):
     array([0.27, 0.5 , 0.73])
     """
 
-    _parameters: ClassVar[Entries] = {"input": INPUT, "metric": one_of(*METRICS)}
+    _parameters: ClassVar[Entries] = {
+        "input": INPUT, "cv": CV, "metric": one_of(*METRICS), "random_state": SEED,
+    }  # fmt: skip
+
     _state: ClassVar[Entries] = {
         "selected_": plain("a name", lambda value: isinstance(value, str)),
         "calibrator_": optional(
@@ -168,9 +171,6 @@ class AutoCalibration(Calibrator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        CrossValidated(
-            TemperatureScaling(), cv=self.cv, random_state=self.random_state
-        )._check_parameters()
         if self.calibrators is not None:
             named_calibrators(self.calibrators)
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from calibrant import inputs
 from calibrant.calibrators import (
     BetaCalibration,
-    CrossValidated,
     DirichletCalibration,
     HistogramBinning,
     IsotonicCalibration,
@@ -21,6 +20,7 @@ from calibrant.calibrators import (
     VectorScaling,
 )
 from calibrant.calibrators.base import BinaryCalibrator, Calibrator
+from calibrant.calibrators.cross_validated import without_folds
 from calibrant.transforms import inv_logit, logit, softmax
 
 Input = Literal["probability", "logit"]
@@ -129,7 +129,7 @@ def _pair(item: Any, place: int) -> tuple[str, Calibrator]:
 
 def method_name(calibrator: Calibrator) -> str:
     """What a calibrator is called where it was given no name."""
-    calibrator = _without_folds(calibrator)
+    calibrator = without_folds(calibrator)
     if isinstance(calibrator, OneVsRest):
         return f"ovr-{method_name(calibrator.base)}"
     return _METHODS.get(type(calibrator), type(calibrator).__name__)
@@ -139,7 +139,7 @@ def complexity(calibrator: Calibrator | None) -> tuple[int, bool]:
     """Lower is simpler; None stands for the predictions as they are."""
     if calibrator is None:
         return -1, False
-    calibrator = _without_folds(calibrator)
+    calibrator = without_folds(calibrator)
     one_vs_rest = isinstance(calibrator, OneVsRest)
     kind = type(calibrator.base) if isinstance(calibrator, OneVsRest) else type(calibrator)
     known = list(_METHODS)
@@ -164,7 +164,7 @@ def fed(calibrator: Calibrator, rows: NDArray[Any], input: Input) -> NDArray[Any
         return probabilities_to_logits(calibrator, rows) if taken == "logit" else rows
     if taken == "probability":
         return to_probabilities(rows, input)
-    binary = isinstance(_without_folds(calibrator), BinaryCalibrator)
+    binary = isinstance(without_folds(calibrator), BinaryCalibrator)
     if binary and rows.ndim == 2 and rows.shape[1] == 2:
         odds: NDArray[Any] = np.diff(rows.astype(np.float64), axis=1)[:, 0]
         return odds
@@ -174,7 +174,7 @@ def fed(calibrator: Calibrator, rows: NDArray[Any], input: Input) -> NDArray[Any
 def probabilities_to_logits(calibrator: Calibrator, rows: NDArray[Any]) -> NDArray[np.float64]:
     """Log-odds of each column for one-vs-rest and of vectors; else logits of a softmax."""
     prob = inputs.as_columns(rows, "X").astype(np.float64, copy=False)
-    if prob.ndim == 1 or isinstance(_without_folds(calibrator), OneVsRest):
+    if prob.ndim == 1 or isinstance(without_folds(calibrator), OneVsRest):
         return logit(prob)
     logits: NDArray[np.float64] = np.log(np.maximum(prob, _EPS))
     return logits
@@ -185,9 +185,3 @@ def to_probabilities(rows: NDArray[Any], input: Input) -> NDArray[Any]:
     if input == "probability":
         return rows
     return inv_logit(rows) if rows.ndim == 1 else softmax(rows)
-
-
-def _without_folds(calibrator: Calibrator) -> Calibrator:
-    while isinstance(calibrator, CrossValidated):
-        calibrator = calibrator.base
-    return calibrator

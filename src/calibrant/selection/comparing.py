@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.arguments import as_generator, check_confidence_level, check_n_resamples
+from calibrant.arguments import as_seed, check_confidence_level, check_n_resamples
 from calibrant.calibrators.logits import INPUT
-from calibrant.entries import check, is_whole
+from calibrant.entries import check
 from calibrant.parallel import Progress
 from calibrant.selection.candidates import (
     UNCALIBRATED,
@@ -141,7 +141,7 @@ def compare_calibrators(
     sampling = Sampling(
         check_n_resamples(n_resamples),
         check_confidence_level(confidence_level),
-        _as_seed(random_state),
+        as_seed(random_state),
     )
     data = read_data(X, y, input, labels, sample_weight)
     unfit: dict[str, str] = {}
@@ -178,12 +178,6 @@ def compare_calibrators(
         calibrators={name: trial.validated.calibrator_ for name, trial in fitted.items()},
         predictions=predictions,
     )
-
-
-def _as_seed(random_state: Any) -> int:
-    """The seed itself, or one that is drawn."""
-    rng = as_generator(random_state)
-    return int(random_state) if is_whole(random_state) else int(rng.integers(2**32))
 
 
 def _checked_metrics(metrics: Any) -> tuple[str, ...]:
