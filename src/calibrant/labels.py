@@ -53,7 +53,7 @@ def binary_target(
     if pos_label is not None:
         matches = np.flatnonzero(classes == pos_label)
         if len(matches) == 0:
-            raise ValueError(f"pos_label={pos_label!r} is not among the labels {_shown(classes)}.")
+            raise ValueError(f"pos_label={pos_label!r} is not among the labels {shown(classes)}.")
         column = int(matches[0])
     positive = y == classes[column]
     if labels is not None:
@@ -136,7 +136,7 @@ def _classes(
     if len(classes) != n_columns:
         raise ValueError(
             f"{name} has {len(classes)} distinct label{'' if len(classes) == 1 else 's'} "
-            f"{_shown(classes)}, but there are {n_columns} columns, one for each class: pass "
+            f"{shown(classes)}, but there are {n_columns} columns, one for each class: pass "
             "labels= that name the class of each column."
         )
     return classes
@@ -145,10 +145,10 @@ def _classes(
 def _given(labels: Any, n_columns: int) -> NDArray[Any]:
     classes = labels_array(labels, "labels")
     if len(np.unique(classes)) != len(classes):
-        raise ValueError(f"labels names a class twice: {_shown(classes)}.")
+        raise ValueError(f"labels names a class twice: {shown(classes)}.")
     if len(classes) != n_columns:
         raise ValueError(
-            f"labels has {len(classes)} entries {_shown(classes)}, but there are {n_columns} "
+            f"labels has {len(classes)} entries {shown(classes)}, but there are {n_columns} "
             "classes: name each of them once, in the order of the columns."
         )
     return classes
@@ -161,17 +161,17 @@ def _vector_classes(y: NDArray[Any], pos_label: Any) -> NDArray[Any]:
         return np.array([0, 1]).astype(y.dtype)
     if len(present) > 2:
         raise ValueError(
-            f"y_true has {len(present)} distinct labels {_shown(present)}, but a one-dimensional "
+            f"y_true has {len(present)} distinct labels {shown(present)}, but a one-dimensional "
             "y_prob is for two classes: pass a matrix with a column for each class."
         )
     if pos_label is None:
         raise ValueError(
-            f"y_true has the labels {_shown(present)}, and y_prob does not say which of them it "
+            f"y_true has the labels {shown(present)}, and y_prob does not say which of them it "
             "predicts: pass pos_label=."
         )
     if len(present) < 2:
         raise ValueError(
-            f"y_true has the single label {_shown(present)}: pass labels= with both classes, the "
+            f"y_true has the single label {shown(present)}: pass labels= with both classes, the "
             "predicted one last."
         )
     return present
@@ -222,12 +222,13 @@ def _check_known(
     if not known.all():
         row = int((~known).argmax())
         raise ValueError(
-            f"{name}[{row}] is {y[row].item()!r}, which is not among the labels {_shown(classes)}: "
+            f"{name}[{row}] is {y[row].item()!r}, which is not among the labels {shown(classes)}: "
             "correct it, or pass labels= that name every class."
         )
 
 
-def _shown(classes: NDArray[Any]) -> str:
+def shown(classes: NDArray[Any]) -> str:
+    """The classes in an error, the middle of many left out."""
     values = classes.tolist()
     if len(values) > 6:
         return "[" + ", ".join(map(repr, values[:5])) + f", ..., {values[-1]!r}]"
