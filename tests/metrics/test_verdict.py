@@ -129,3 +129,63 @@ def test_certain_predictions(p: float, y: list[int]) -> None:
 
 def test_one_row() -> None:
     assert verdict(reliability_table([1], [0.4])).findings == ()
+
+
+def weighted(weight: Any, seed: int = 3) -> tuple[Any, Any]:
+    """Table of a forecast that is 0.05 too high, and its weights."""
+    rng = np.random.default_rng(seed)
+    p = rng.uniform(0.1, 0.9, len(weight))
+    return reliability_table(rng.random(len(weight)) < p - 0.05, p, sample_weight=weight), weight
+
+
+def test_whole_weights_count_rows() -> None:
+    rng = np.random.default_rng(4)
+    p, weight = rng.uniform(0.1, 0.9, 500), rng.integers(0, 4, 500)
+    y = rng.random(500) < p - 0.1
+    repeated = verdict(reliability_table(np.repeat(y, weight), np.repeat(p, weight)))
+    table = reliability_table(y, p, sample_weight=weight)
+    for found in (verdict(table), verdict(table, sample_weight=weight)):
+        assert found.text == repeated.text
+        assert found.bias_z == pytest.approx(repeated.bias_z)
+
+
+@pytest.mark.parametrize("scale", [0.5, 1 / 700, np.pi, 1e-200])
+def test_other_weights_do_not_depend_on_their_scale(scale: float) -> None:
+    even = np.ones(700)
+    plain, _ = weighted(even)
+    scaled, _ = weighted(scale * even)
+    for found in (verdict(scaled), verdict(scaled, sample_weight=scale * even)):
+        assert found.bias_z == pytest.approx(verdict(plain).bias_z)
+        assert found.expected_ece == pytest.approx(verdict(plain).expected_ece)
+    uneven = np.random.default_rng(5).gamma(0.5, size=700)
+    one, other = weighted(uneven), weighted(scale * uneven)
+    assert verdict(one[0], sample_weight=one[1]).bias_z == pytest.approx(
+        verdict(other[0], sample_weight=other[1]).bias_z
+    )
+
+
+def test_uneven_weights_amount_to_fewer_rows() -> None:
+    # 10 rows weigh as much as the other 990: Kish's number of rows is 1 / (10 / 20^2 + ...) = 39.6.
+    weight = np.repeat([0.99, 0.01], [10, 990])
+    table, _ = weighted(weight)
+    size = 1.0 / (0.5**2 / 10 + 0.5**2 / 990)
+    found, naive = verdict(table, sample_weight=weight), verdict(table)
+    assert found.expected_ece == pytest.approx(naive.expected_ece * np.sqrt(1000 / size))
+
+
+def test_false_alarms_are_rare_with_weights() -> None:
+    n_alarms = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        p, weight = rng.random(400), rng.gamma(0.3, size=400)
+        table = reliability_table(rng.random(400) < p, p, sample_weight=weight)
+        n_alarms += bool(verdict(table, sample_weight=weight).findings)
+    assert n_alarms <= 8
+
+
+def test_weights_of_other_rows_are_refused() -> None:
+    table, weight = weighted(np.full(50, 0.3))
+    with pytest.raises(ValueError, match="adds up to 14.7, but the rows of the table to 15"):
+        verdict(table, sample_weight=weight[1:])
+    with pytest.raises(ValueError, match="sample_weight"):
+        verdict(table, sample_weight=-weight)

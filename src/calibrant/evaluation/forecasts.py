@@ -20,9 +20,10 @@ from calibrant import (
     pit,
     threshold_calibration_error,
 )
-from calibrant.evaluation.verdict import Verdict, effective_size, verdict
+from calibrant.evaluation.verdict import Verdict, verdict
 from calibrant.forecasts import Ensemble, Forecast
 from calibrant.forecasts.base import Floats
+from calibrant.metrics.chance import effective_size, error_by_chance
 from calibrant.recalibration import Recalibrated
 
 Progress = Callable[[str, int, int], None]
@@ -109,7 +110,7 @@ def evaluate(
         n=len(forecast),
         verdict=verdict(pits, weight, average, threshold, _steps(forecast)),
         average=average,
-        average_by_chance=float(np.sqrt(np.pi / (32.0 * effective_size(len(y), weight)))),
+        average_by_chance=float(error_by_chance(effective_size(len(y), weight))),
         threshold=threshold,
         threshold_by_chance=_threshold_by_chance(threshold, len(y), weight),
         coverage=coverage,
@@ -149,7 +150,7 @@ def _threshold_by_chance(found: ThresholdCalibrationError, n: int, weight: Float
         return float("nan")
     sizes = np.stack([found.n_lower[known], found.n_upper[known]])
     effective = sizes * effective_size(n, weight) / sizes.sum(axis=0)
-    return float((np.sqrt(np.pi / 32.0) / np.sqrt(effective)).sum(axis=0).mean())
+    return float(error_by_chance(effective).sum(axis=0).mean())
 
 
 def _gap_by_chance(forecast: Forecast, weight: Floats | None, table: DecisionTable) -> float:

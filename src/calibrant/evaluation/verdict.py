@@ -21,6 +21,7 @@ from scipy import special
 
 from calibrant import ThresholdCalibrationError
 from calibrant.forecasts.base import Floats
+from calibrant.metrics.chance import effective_size
 from calibrant.metrics.null_errors import null_quantiles
 
 _FALSE_ALARM = 0.01 / 4
@@ -81,11 +82,6 @@ def verdict(
     return Verdict(
         tuple(findings), text, above, 1.0 - distance, bias_z, spread_z, shape_ratio, decisions_ratio
     )
-
-
-def effective_size(n: int, weight: Floats | None) -> float:
-    """Kish's effective number of rows."""
-    return float(n) if weight is None else float(weight.sum() ** 2 / (weight**2).sum())
 
 
 def _largest_ratio(found: ThresholdCalibrationError, n: float, steps: float) -> float:
