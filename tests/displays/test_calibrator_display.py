@@ -123,11 +123,20 @@ def test_several_maps_on_the_callers_axes():
     assert len([line for line in ax.get_lines() if line.get_label() == "Identity"]) == 1
 
 
+def test_maps_of_ones_own():
+    x, y = np.array([0.0, 0.5, 1.0]), np.array([0.1, 0.3, 0.9])
+    display = CalibratorDisplay(x=x, y=y, name="mine").plot()
+    np.testing.assert_array_equal(display.line_.get_xydata(), np.c_[x, y])
+    assert display.line_.get_label() == "mine"
+    assert display.rug_ == []
+
+
 def test_bad_input():
     prob, y = sample()
     beta = BetaCalibration().fit(prob, y)
     draw = CalibratorDisplay.from_estimator
-    with pytest.raises(ValueError, match="estimator LogisticRegression is not one of the calib"):
+    remedy = r"draw other maps by CalibratorDisplay\(x=..., y=...\).plot\(\)"
+    with pytest.raises(ValueError, match=f"LogisticRegression is not one of the calib.*{remedy}"):
         draw(LogisticRegression())
     with pytest.raises(NotFittedError):
         draw(BetaCalibration())

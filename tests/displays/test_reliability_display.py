@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
+from matplotlib.markers import MarkerStyle
 from scipy import stats
 from sklearn.linear_model import LogisticRegression
 
@@ -303,6 +304,17 @@ def test_logit_axes_of_certain_forecasts():
     assert len(bars(display.ax_, "Off the scale").get_offsets()) == 2
 
 
+def test_points_below_a_tenth_of_a_row_are_diamonds():
+    prob, y = np.r_[np.full(50, 1e-5), np.full(50, 0.5)], np.r_[np.zeros(75), np.ones(25)]
+    y[0] = 1
+    display = ReliabilityDisplay.from_predictions(y, prob, scale="logit", n_bins=2)
+    off = bars(display.ax_, "Off the scale")
+    np.testing.assert_array_equal(off.get_offsets(), [[display.ax_.get_xlim()[0], 0.02]])
+    diamond = MarkerStyle("d")
+    expected = diamond.get_path().transformed(diamond.get_transform())
+    np.testing.assert_array_equal(off.get_paths()[0].vertices, expected.vertices)
+
+
 def test_ticks_of_logit_axes_are_few_and_plain():
     y, prob = binary(n=100_000)
     display = ReliabilityDisplay.from_predictions(
@@ -444,7 +456,8 @@ def test_bad_panels():
     table = reliability_table(y, prob, labels=CLASSES)
     with pytest.raises(ValueError, match="n_panels must be an integer of at least 1, got 0"):
         ReliabilityDisplay.from_table(table, n_panels=0)
-    with pytest.raises(ValueError, match="classes names 'fox', which the table does not have"):
+    known = r"table does not have: it has \['ant', 'bee', 'cat', 'dog', 'eel'\]"
+    with pytest.raises(ValueError, match=f"classes names 'fox', which the {known}"):
         ReliabilityDisplay.from_table(table, classes=["fox"])
     with pytest.raises(ValueError, match="ax holds 1 axes for 4 panels: pass 4, or leave ax out"):
         ReliabilityDisplay.from_table(table, ax=plt.subplots()[1])

@@ -21,4 +21,4 @@ def test_the_error_says_what_to_install():
     result = subprocess.run(
         [sys.executable, "-c", BLOCKED], capture_output=True, text=True, check=True
     )
-    assert result.stdout == "displays need matplotlib: pip install calibrant[plot]\n"
+    assert result.stdout == 'displays need matplotlib: pip install "calibrant[plot]"\n'

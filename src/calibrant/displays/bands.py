@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import stats
 
+from calibrant.displays import drawing
 from calibrant.displays.drawing import Floats
+from calibrant.metrics import ReliabilityTable
+
+
+def checked_band(band: Any, table: ReliabilityTable) -> str | None:
+    """The kind of bars asked for, "auto" decided; ValueError where the table has no such bars."""
+    drawing.check_option(band, "band", ("auto", "consistency", "confidence", None))
+    weighted = not np.array_equal(table.weight, table.count)
+    if band == "auto":
+        return None if weighted else "consistency"
+    if band is not None and weighted:
+        raise ValueError(
+            f"band={band!r} needs a table without weights: how many independent rows a "
+            "weighted bin holds is not known; pass band=None."
+        )
+    return None if band is None else str(band)
 
 
 def consistency(prob: Floats, count: Floats, level: float) -> tuple[Floats, Floats]:

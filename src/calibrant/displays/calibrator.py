@@ -133,7 +133,10 @@ class CalibratorDisplay:
 
         drawing.pyplot()
         if not isinstance(estimator, Calibrator):
-            raise ValueError(f"estimator {type(estimator).__name__} is not one of the calibrators.")
+            raise ValueError(
+                f"estimator {type(estimator).__name__} is not one of the calibrators, such as "
+                "IsotonicCalibration: draw other maps by CalibratorDisplay(x=..., y=...).plot()."
+            )
         check_is_fitted(estimator)
         scale = _checked_scale(estimator)
         rug = event = None

@@ -30,7 +30,7 @@ def pyplot() -> Any:
     try:
         from matplotlib import pyplot
     except ImportError as error:
-        raise ImportError("displays need matplotlib: pip install calibrant[plot]") from error
+        raise ImportError('displays need matplotlib: pip install "calibrant[plot]"') from error
     return pyplot
 
 

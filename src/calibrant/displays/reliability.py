@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from calibrant.arguments import check_confidence_level, check_n_bins
-from calibrant.displays import drawing
-from calibrant.displays.reliability_axes import label_axes, new_axes
-from calibrant.displays.reliability_panel import Options, draw_panel, panels_on, subtitle
+from calibrant.arguments import check_confidence_level
+from calibrant.displays import bands, drawing
+from calibrant.displays.reliability_axes import new_axes
+from calibrant.displays.reliability_figure import check_scale, describe, tables_to_draw
+from calibrant.displays.reliability_panel import Options, draw_panel, subtitle
 from calibrant.metrics import ReliabilityTable, reliability_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-_BANDS = ("auto", "consistency", "confidence", None)
 
 
 class ReliabilityDisplay:
@@ -221,7 +220,8 @@ class ReliabilityDisplay:
             Otherwise, how many classes to show, those with the largest ECE, worst first.
         scale : {"linear", "logit"}, default="linear"
             "logit" spreads probabilities near 0 and 1, for rare events, best with
-            ``strategy="quantile"``. Frequencies of exactly 0 or 1 are arrowheads at the edge.
+            ``strategy="quantile"``. Hollow diamonds on the edge are points off the scale: at 0
+            or 1, or nearer to these than a tenth of a row is to all rows.
         band : {"auto", "consistency", "confidence", None}, default="auto"
             "consistency": bars around the diagonal that hold the point of a bin with probability
             `confidence_level` (or more, where predictions in the bin differ) if the forecast is
@@ -252,72 +252,22 @@ class ReliabilityDisplay:
         """
         options = Options(
             scale,
-            self._checked_band(band),
+            bands.checked_band(band, self.table),
             check_confidence_level(confidence_level),
             drawing.check_flag(sized, "sized"),
             drawing.check_flag(histogram, "histogram"),
             line_options,
         )
-        drawing.check_option(scale, "scale", ("linear", "logit"))
         axes = None if ax is None else drawing.axes_list(ax)
-        for one in axes or []:
-            if panels_on(one) and one.get_xscale() != scale:
-                raise ValueError(
-                    f"scale is {scale!r}, but the axes are {one.get_xscale()} already."
-                )
-        tables = self._tables(classes, n_panels, axes)
+        check_scale(scale, axes)
+        tables = tables_to_draw(self.table, classes, n_panels, axes)
         new_grid = axes is None and len(tables) > 1
         if axes is None:
             axes = new_axes(len(tables))
         drawing.check_n_axes(axes, len(tables))
         self._draw(axes, tables, self.name if name is None else name, options)
-        self._describe(axes, new_grid)
+        describe(axes, self.table, new_grid=new_grid)
         return self
-
-    def _describe(self, axes: list[Axes], new_grid: bool) -> None:
-        """Heading and labels where there are none yet, and a legend of everything."""
-        if new_grid:
-            n_classes = len(self.table.edges)
-            heading = f"Reliability diagrams of {len(axes)} of {n_classes} classes"
-            self.figure_.suptitle(heading, x=0.02, ha="left", fontsize="medium")
-        if len(panels_on(axes[0])) == 1:
-            lowest = [panels_on(one)[0].histogram_ax or one for one in axes]
-            label_axes(axes, lowest, *self._axis_labels(), outer=new_grid)
-        if new_grid or drawing.has_figure_legend(axes[0]):
-            drawing.add_figure_legend(axes[0])
-        else:
-            drawing.add_legend(axes[0])
-
-    def _checked_band(self, band: Any) -> str | None:
-        drawing.check_option(band, "band", _BANDS)
-        weighted = not np.array_equal(self.table.weight, self.table.count)
-        if band == "auto":
-            return None if weighted else "consistency"
-        if band is not None and weighted:
-            raise ValueError(
-                f"band={band!r} needs a table without weights: how many independent rows a "
-                "weighted bin holds is not known; pass band=None."
-            )
-        return None if band is None else str(band)
-
-    def _tables(
-        self, classes: Any, n_panels: int, axes: list[Axes] | None
-    ) -> dict[Any, ReliabilityTable]:
-        """The table of each panel by its class."""
-        if self.table.kind != "classwise":
-            if classes is not None:
-                raise ValueError(f"classes is for classwise tables, not {self.table.kind} ones.")
-            return {None: self.table}
-        tables = self.table.by_class()
-        if classes is None and axes is not None and all(panels_on(one) for one in axes):
-            classes = [panels_on(one)[0].table.classes[0] for one in axes]
-        if classes is None:
-            worst = sorted(tables, key=lambda label: -tables[label].ece())
-            return {label: tables[label] for label in worst[: _check_n_panels(n_panels)]}
-        for label in classes:
-            if label not in tables:
-                raise ValueError(f"classes names {label!r}, which the table does not have.")
-        return {label: tables[label] for label in classes}
 
     def _draw(
         self,
@@ -344,24 +294,9 @@ class ReliabilityDisplay:
             return shown
         return [self.table.classes[-1].item()] if self.table.kind == "binary" else []
 
-    def _axis_labels(self) -> tuple[str, str]:
-        if self.table.kind == "confidence":
-            return "Mean probability of the top class", "Share of rows where it is right"
-        of = ""
-        if self.table.kind == "binary" and self.table.classes.tolist() not in ([0, 1],):
-            of = f" of {self.table.classes[-1].item()!r}"
-        return f"Mean predicted probability{of}", f"Observed frequency{of}"
-
 
 def _each(values: list[Any]) -> Any:
     """The only one, or the list; None where there are none."""
     if values[0] is None:
         return None
     return values if len(values) > 1 else values[0]
-
-
-def _check_n_panels(n_panels: Any) -> int:
-    try:
-        return check_n_bins(n_panels)
-    except ValueError:
-        raise ValueError(f"n_panels must be an integer of at least 1, got {n_panels!r}.") from None

@@ -8,6 +8,7 @@ import numpy as np
 
 from calibrant.displays import drawing
 from calibrant.displays.drawing import Floats
+from calibrant.metrics import ReliabilityTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,6 +45,16 @@ def label_axes(
             lowest[k].set_xlabel(x_label)
         if not outer or k % n_columns == 0:
             ax.set_ylabel(y_label)
+
+
+def axis_labels(table: ReliabilityTable) -> tuple[str, str]:
+    """What is predicted, and what was observed."""
+    if table.kind == "confidence":
+        return "Mean probability of the top class", "Share of rows where it is right"
+    of = ""
+    if table.kind == "binary" and table.classes.tolist() not in ([0, 1],):
+        of = f" of {table.classes[-1].item()!r}"
+    return f"Mean predicted probability{of}", f"Observed frequency{of}"
 
 
 def _n_columns(n: int) -> int:
