@@ -1,4 +1,4 @@
-# Every target does its own set-up in .venv: Python 3.11+, make and a C compiler are all it takes.
+# Every target does its own set-up in .venv: Python 3.11+, make and access to pip's packages are all it takes.
 
 PYTHON ?= python3
 VENV := .venv

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import pkgutil
+import re
 import shutil
 import subprocess
 import sys
@@ -27,6 +30,20 @@ def test_every_public_name_is_there():
     for name in calibrant.__all__:
         assert getattr(calibrant, name).__doc__, name
     assert set(calibrant.__all__) <= set(dir(calibrant))
+
+
+def test_the_reference_lists_every_public_name():
+    page = (Path(__file__).parents[1] / "docs" / "reference.md").read_text(encoding="utf-8")
+    listed = [path.rpartition(".") for path in re.findall(r"^::: (\S+)$", page, re.MULTILINE)]
+    shown = [getattr(importlib.import_module(home), name) for home, _, name in listed]
+    homes = ["calibrant"] + [
+        f"calibrant.{package.name}"
+        for package in pkgutil.iter_modules(calibrant.__path__)
+        if package.ispkg
+    ]
+    for module in map(importlib.import_module, homes):
+        for name in getattr(module, "__all__", ()):
+            assert any(getattr(module, name) is one for one in shown), (module.__name__, name)
 
 
 def test_unknown_names_are_attribute_errors():
