@@ -28,6 +28,7 @@ from calibrant import (
     VectorScaling,
     confidence_interval,
 )
+from calibrant.calibrators.base import Calibrator
 from calibrant.selection import compare_calibrators
 
 FEW = [TemperatureScaling(input="probability"), BetaCalibration(), HistogramBinning()]
@@ -350,6 +351,38 @@ def test_what_is_recommended(binary):
         assert found.best == min(order, key=lambda name: found.scores[name]["brier"].estimate)
 
 
+class Daring(Calibrator):
+    """All or nothing, by whether the probability is above one half."""
+
+    def _fit(self, scores, codes, weight):
+        pass
+
+    def _predict(self, scores):
+        return (scores > 0.5).astype(float)
+
+
+class Constant(Daring):
+    def _predict(self, scores):
+        return np.full(len(scores), 0.7)
+
+
+def test_noise_alone_does_not_recommend_what_is_worse_than_no_calibration():
+    y = np.repeat([1, 0], [42, 18])
+    right = np.ones(60, dtype=bool)
+    right[::4] = right[1] = False
+    p = np.where(right == (y == 1), 0.5001, 0.4999)
+    found = compare_calibrators(
+        p, y, [("daring", Daring()), ("constant", Constant())], metrics=["brier"], random_state=0
+    )
+    scores = {name: score["brier"] for name, score in found.scores.items()}
+    # Within its own, large standard error of the best, while no calibration is not.
+    daring, plain = scores["daring"], scores["uncalibrated"]
+    assert daring.minus_best.estimate <= daring.minus_best.standard_error
+    assert plain.minus_best.estimate > plain.minus_best.standard_error
+    assert daring.estimate > plain.estimate
+    assert found.recommended == "constant"
+
+
 @pytest.fixture
 def never():
     """Forecasts that are calibrated, but for one event that was said to be impossible."""
@@ -385,6 +418,18 @@ def test_infinite_losses_come_last_even_where_clipping_makes_them_lower(never):
         "The predictions as they are gave something that happened a probability of zero, so that "
         "their log loss is infinite: coarse is safer."
     )
+
+
+def test_infinite_losses_are_marked(never):
+    p, y = never
+    lines = str(compare_calibrators(p, y, [PlattScaling()], random_state=0)).splitlines()
+    heads = [line.split()[0] for line in lines if line]
+    assert "uncalibrated!" in heads
+    assert "is infinite" in " ".join(lines)
+    # Of the Brier score, nothing is infinite.
+    assert heads.count("uncalibrated!") == 1
+    log_loss = lines.index(next(line for line in lines if line.startswith("log_loss")))
+    assert [line.split()[0] for line in lines[log_loss + 1 :][:2]] == ["platt*", "uncalibrated!"]
 
 
 def test_all_surely_wrong():

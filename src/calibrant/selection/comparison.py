@@ -72,7 +72,8 @@ class CalibratorComparison:
         The candidate with the lowest first metric; by log loss, of those that are not surely
         wrong, if there are any.
     recommended : str
-        The simplest such candidate within one standard error of the best.
+        The simplest such candidate within one standard error of the best, and not worse than no
+        calibration.
     surely_wrong : tuple of str
         Candidates that gave something that happened a probability of zero (2.2e-16 or less), so
         that their log loss is infinite; what is shown of it is clipped.

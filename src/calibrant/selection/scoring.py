@@ -68,12 +68,18 @@ def ranked(scores: Scores, metric: str, wrong: tuple[str, ...]) -> list[str]:
 
 
 def recommended(scores: Scores, metric: str, wrong: tuple[str, ...]) -> str:
-    """The first candidate within one standard error of the best; they come simplest first."""
+    """The first candidate within one standard error of the best; they come simplest first.
+
+    None that is worse than the predictions as they are, if its own noise is all that excuses it.
+    """
     out = wrong if metric == "log_loss" and len(wrong) < len(scores) else ()
+    most = np.inf if UNCALIBRATED in out else scores[UNCALIBRATED][metric].estimate
     return next(
         name
         for name, score in scores.items()
-        if name not in out and _is_near_best(score[metric].minus_best)
+        if name not in out
+        and _is_near_best(score[metric].minus_best)
+        and score[metric].estimate <= most
     )
 
 

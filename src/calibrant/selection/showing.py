@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
 _WIDTH = 80
 _LONGEST_NAME = 13
+_SURELY_WRONG = (
+    "! gave something that happened a probability of zero: its log loss is infinite, and is shown "
+    "with probabilities clipped."
+)
 _TITLES = {
     "log_loss": "log loss", "brier": "Brier score", "ece": "ECE", "mce": "MCE", "ace": "ACE",
     "mmce": "MMCE", "skce": "SKCE",
@@ -31,12 +35,12 @@ def interpretation(found: CalibratorComparison) -> str:
             f"The predictions as they are lie within one standard error of {found.best}, which has "
             f"the lowest {title}: keep them."
         )
-    gain = found.scores[chosen][found.metrics[0]].minus_uncalibrated
-    if gain.estimate >= 0:
+    if found.metrics[0] == "log_loss" and UNCALIBRATED in found.surely_wrong:
         return (
             "The predictions as they are gave something that happened a probability of zero, so "
             f"that their {title} is infinite: {chosen} is safer."
         )
+    gain = found.scores[chosen][found.metrics[0]].minus_uncalibrated
     level = f"{100 * found.confidence_level:.4g} % interval"
     if chosen in found.better:
         text = (
@@ -83,9 +87,12 @@ def _wrapped(text: str) -> list[str]:
 
 def _block(found: CalibratorComparison, metric: str) -> list[str]:
     """The candidates in the order of a metric, the recommended one with a star."""
-    ranked = sorted(found.scores.items(), key=lambda item: item[1][metric].estimate)
-    names = [_mark(name, found) for name, _ in ranked]
-    scores = [scores[metric] for _, scores in ranked]
+    wrong = found.surely_wrong if metric == "log_loss" else ()
+    ranked = sorted(
+        found.scores, key=lambda name: (name in wrong, found.scores[name][metric].estimate)
+    )
+    names = [_mark(name, found) + "!" * (name in wrong) for name in ranked]
+    scores = [found.scores[name][metric] for name in ranked]
     width = max(map(len, (metric, *names)))
     columns = [
         (metric.ljust(width), [name.ljust(width) for name in names]),
@@ -93,7 +100,8 @@ def _block(found: CalibratorComparison, metric: str) -> list[str]:
         ("minus uncalibrated", [_interval(score.minus_uncalibrated) for score in scores]),
         ("minus best", [_interval(score.minus_best) for score in scores]),
     ]
-    return [line.rstrip() for line in frames.aligned(columns)]
+    lines = [line.rstrip() for line in frames.aligned(columns)]
+    return lines + (_wrapped(_SURELY_WRONG) if wrong else [])
 
 
 def _mark(name: str, found: CalibratorComparison) -> str:
