@@ -22,6 +22,9 @@ _MAX_RUG = 300
 class CalibratorDisplay:
     """What a fitted calibrator of two classes makes of each probability or score.
 
+    Make it with `from_estimator`, which draws it too. `plot` draws any other map, given by `x` and
+    `y`.
+
     Parameters
     ----------
     x : ndarray of shape (m,)

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
+    from calibrant.forecasts import Forecast
+
 Floats = NDArray[np.float64]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#888888")
@@ -83,6 +85,28 @@ def predictions_of(estimator: Any, X: Any) -> tuple[Any, Any, str]:
         raise ValueError(f"estimator {kind} has no predict_proba: use from_predictions.")
     prob = estimator.predict_proba(X)
     return prob, estimator.classes_, kind
+
+
+def forecasts_of(estimator: Any, X: Any) -> tuple[Forecast, str]:
+    """The distributions that a regressor or a recalibration gives, and what it is called."""
+    from calibrant.forecasts import as_forecast, from_return_std
+    from calibrant.recalibration.base import Recalibration
+
+    kind = type(estimator).__name__
+    if isinstance(estimator, Recalibration):
+        return estimator.transform(X), kind
+    for method in ("pred_dist", "predict_proba"):  # NGBoost's and skpro's
+        if hasattr(estimator, method):
+            given = getattr(estimator, method)(X)
+            try:
+                return as_forecast(given), kind
+            except ValueError as error:
+                raise ValueError(
+                    f"{method} of estimator {kind} gives no forecast: {error}"
+                ) from error
+    if not hasattr(estimator, "predict"):
+        raise ValueError(f"estimator {kind} has no predict: use from_predictions.")
+    return from_return_std(estimator, X), kind
 
 
 def n_series(ax: Axes) -> int:

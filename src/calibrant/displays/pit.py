@@ -126,6 +126,39 @@ class PITDisplay:
         values = pit(forecast, y, method=method, random_state=random_state)
         return cls(values, sample_weight=sample_weight, name=name).plot(ax, **options)
 
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, name: str | None = None, **options: Any
+    ) -> Self:
+        """Draw the PITs of a fitted regressor that gives distributions, or of a recalibration.
+
+        Parameters
+        ----------
+        estimator : regressor or recalibration
+            A regressor with `pred_dist` (NGBoost) or `predict_proba` (skpro), or one of
+            scikit-learn whose ``predict(X, return_std=True)`` works, for normal forecasts.
+        X : array-like, or forecasts for a recalibration
+            What the estimator takes.
+        y : array-like of shape (n,)
+            Outcomes.
+        name : str, optional
+            The forecaster, for the legend; default the name of the estimator's class.
+        **options
+            As in `from_predictions`.
+
+        Returns
+        -------
+        PITDisplay
+
+        Raises
+        ------
+        ValueError
+            If the estimator does not give distributions, or as for `from_predictions`.
+        """
+        drawing.pyplot()
+        forecast, kind = drawing.forecasts_of(estimator, X)
+        return cls.from_predictions(forecast, y, name=kind if name is None else name, **options)
+
     def plot(
         self,
         ax: Any = None,

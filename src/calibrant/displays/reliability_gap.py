@@ -118,6 +118,39 @@ class ReliabilityGapDisplay:
         return cls.from_table(table, by=by, measure=measure, name=name, ax=ax)
 
     @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, name: str | None = None, **options: Any
+    ) -> Self:
+        """Draw what decisions on the forecasts of a regressor, or of a recalibration, cost.
+
+        Parameters
+        ----------
+        estimator : regressor or recalibration
+            A regressor with `pred_dist` (NGBoost) or `predict_proba` (skpro), or one of
+            scikit-learn whose ``predict(X, return_std=True)`` works, for normal forecasts.
+        X : array-like, or forecasts for a recalibration
+            What the estimator takes.
+        y : array-like of shape (n,)
+            Outcomes.
+        name : str, optional
+            The forecaster, for the legend; default the name of the estimator's class.
+        **options
+            As in `from_predictions`.
+
+        Returns
+        -------
+        ReliabilityGapDisplay
+
+        Raises
+        ------
+        ValueError
+            If the estimator does not give distributions, or as for `from_predictions`.
+        """
+        drawing.pyplot()
+        forecast, kind = drawing.forecasts_of(estimator, X)
+        return cls.from_predictions(forecast, y, name=kind if name is None else name, **options)
+
+    @classmethod
     def from_table(
         cls, table: DecisionTable, *, name: str | None = None, ax: Any = None, **options: Any
     ) -> Self:
