@@ -88,8 +88,6 @@ def test_columns_that_are_not_there(calibrant, tmp_path: Path) -> None:
     assert_refused(run, 'no column "outcom". Did you mean "outcome"? Its columns: outcome, prob.')
     run = calibrant("evaluate", "data.csv", "--label", "outcome", "--prob-prefix", "z_")
     assert_refused(run, 'begins with "z_". Its columns: outcome, prob')
-    run = calibrant("evaluate", "data.csv", "--label", "outcome")
-    assert_refused(run, "either with --prob (once for each class) or with --prob-prefix")
     run = calibrant("evaluate", "data.csv", "--label", "prob", "--prob", "prob")
     assert_refused(run, 'column "prob" is asked for twice')
     run = calibrant("evaluate", "data.csv", "--label", "outcome", *["--prob", "prob"] * 2)

@@ -47,8 +47,8 @@ REJECTED = 3
 @app.command()
 def evaluate(
     file: File,
-    label: Label,
-    prob: Prob,
+    label: Label = None,
+    prob: Prob = None,
     prob_prefix: ProbPrefix = None,
     weight: Weight = None,
     pos_label: PosLabel = None,
@@ -101,8 +101,8 @@ def evaluate(
 @app.command("test")
 def calibration_test_command(
     file: File,
-    label: Label,
-    prob: Prob,
+    label: Label = None,
+    prob: Prob = None,
     prob_prefix: ProbPrefix = None,
     pos_label: PosLabel = None,
     scale: Input = "probability",
@@ -172,7 +172,8 @@ def apply(
         Path, typer.Argument(metavar="CALIBRATOR", help="What fit saved.", show_default=False)
     ],
     file: File,
-    prob: Prob,
+    *,
+    prob: Prob = None,
     output: TableOutput,
     prob_prefix: ProbPrefix = None,
     scale: Annotated[
@@ -190,7 +191,7 @@ def apply(
     Example:
       calibrant apply buy.json new.csv --prob p_buy -o calibrated.csv
     """
-    from calibrant.cli import applying, files, predictions, show
+    from calibrant.cli import applying, detection, files, show
 
     with as_user_error():
         fitted = applying.load_calibrator(calibrator)
@@ -198,7 +199,10 @@ def apply(
         files.check_output(output, sources=[file, calibrator], overwrite=force)
         files.check_format(output)
         table = files.open_table(file)
-        named = predictions.prediction_columns(table, prob, prob_prefix)
+        named, taken = detection.find_predictions(
+            table, prob or [], prob_prefix, classes=fitted.classes_.tolist(), scale=scale
+        )
+        show.taken(taken)
         columns = applying.in_class_order(fitted, named)
         with show.progress() as progress:
             n_rows = applying.write_calibrated(

@@ -13,7 +13,7 @@ from calibrant.cli.applying import write_calibrated
 from calibrant.cli.evaluation import Evaluation, evaluate
 from calibrant.cli.files import open_table
 from calibrant.cli.forecast import app as forecast
-from calibrant.cli.predictions import Data, Scale, prediction_columns, read_data
+from calibrant.cli.predictions import Data, Scale, named_predictions, read_data
 from calibrant.cli.selection import compare, recommended
 from calibrant.datasets import load_cifar10, load_games, load_protein_forecasts
 from calibrant.saving import atomic_path, save
@@ -138,7 +138,7 @@ def _job(
     options = f"{flag} {predictions}" + (" --input logit" if scale == "logit" else "")
     table = open_table(past)
     given = ([], predictions) if scale == "logit" else ([predictions], None)
-    columns = prediction_columns(table, *given)
+    columns = named_predictions(table, *given)
 
     _command(f"calibrant evaluate {past} --label {label} {options}")
     data = read_data(table, label, columns, weight=None, pos_label=None, scale=scale)

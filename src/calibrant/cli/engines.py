@@ -111,8 +111,7 @@ def open_engine(
         )
     asked = [label, *columns, *([weight] if weight else [])]
     table.require(asked)
-    if table.n_rows == 0:
-        raise UserError(f"{table.name} has the names of columns, but no rows.")
+    table.require_rows()
     frame = _opened(engine, table, asked, spark_master)
     with _complaints(engine, table.name):
         found = Source.of(frame, label).labels(label)

@@ -36,8 +36,9 @@ Method = Literal[
 
 def fit(
     file: File,
-    label: Label,
-    prob: Prob,
+    *,
+    label: Label = None,
+    prob: Prob = None,
     output: JsonOutput,
     prob_prefix: ProbPrefix = None,
     weight: Weight = None,
@@ -128,8 +129,8 @@ def fit(
 
 def compare(
     file: File,
-    label: Label,
-    prob: Prob,
+    label: Label = None,
+    prob: Prob = None,
     prob_prefix: ProbPrefix = None,
     weight: Weight = None,
     pos_label: PosLabel = None,

@@ -19,13 +19,20 @@ File = Annotated[
         show_default=False,
     ),
 ]
-Label = Annotated[str, typer.Option(metavar="COLUMN", help="What happened.", show_default=False)]
-Prob = Annotated[
-    list[str],
+Label = Annotated[
+    str | None,
     typer.Option(
-        default_factory=list,
         metavar="COLUMN",
-        help="Predictions; once for each class if there are more than two.",
+        help="What happened; if not named, the only column that can be it.",
+        show_default=False,
+    ),
+]
+Prob = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Predictions; once for each class if there are more than two. If not named, the only "
+        "columns that can be it.",
         show_default=False,
     ),
 ]
@@ -84,8 +91,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and no
 
 def read(
     file: Path,
-    label: str,
-    prob: list[str],
+    label: str | None,
+    prob: list[str] | None,
     prob_prefix: str | None,
     weight: str | None,
     pos_label: str | None,
@@ -95,16 +102,14 @@ def read(
     from calibrant.cli import files, predictions
 
     table = files.open_table(file)
-    columns = predictions.prediction_columns(table, prob, prob_prefix)
-    return predictions.read_data(
-        table, label, columns, weight=weight, pos_label=pos_label, scale=scale
-    )
+    found = take_columns(table, label, prob, prob_prefix, [weight], scale)
+    return predictions.read_data(table, *found, weight=weight, pos_label=pos_label, scale=scale)
 
 
 def read_or_scan(
     file: Path,
-    label: str,
-    prob: list[str],
+    label: str | None,
+    prob: list[str] | None,
     prob_prefix: str | None,
     weight: str | None,
     pos_label: str | None,
@@ -117,13 +122,30 @@ def read_or_scan(
 
     engines.check_engine(engine, spark_master)
     table = files.open_table(file)
-    columns = predictions.prediction_columns(table, prob, prob_prefix)
-    n_columns = 1 + len(columns) + (weight is not None)
+    found = take_columns(table, label, prob, prob_prefix, [weight], scale)
+    n_columns = 1 + len(found[1]) + (weight is not None)
     options: dict[str, Any] = {"weight": weight, "pos_label": pos_label, "scale": scale}
     name = engines.chosen(engine, table, n_columns, scale)
     if name == "memory":
-        return predictions.read_data(table, label, columns, **options)
-    return engines.open_engine(name, table, label, columns, spark_master=spark_master, **options)
+        return predictions.read_data(table, *found, **options)
+    return engines.open_engine(name, table, *found, spark_master=spark_master, **options)
+
+
+def take_columns(
+    table: Any,
+    label: str | None,
+    prob: list[str] | None,
+    prob_prefix: str | None,
+    others: list[str | None],
+    scale: Scale,
+) -> tuple[str, tuple[str, ...]]:
+    """The columns of labels and of predictions; those that no option names are said."""
+    from calibrant.cli import show
+    from calibrant.cli.detection import find_columns
+
+    found = find_columns(table, label, prob or [], prob_prefix, others=others, scale=scale)
+    show.taken(found.taken)
+    return found.label, found.predictions
 
 
 def print_json(content: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from calibrant.cli.errors import UserError, listed
 from calibrant.cli.tables import Table
@@ -57,12 +57,12 @@ def mapping(columns: Sequence[str], labels: Sequence[Any]) -> str:
     return listed([f"{column} = {label!r}" for column, label in pairs], 4)
 
 
-def prediction_columns(table: Table, names: Sequence[str], prefix: str | None) -> tuple[str, ...]:
-    """The columns that hold predictions: those named, or those that begin with the prefix."""
-    if bool(names) == (prefix is not None):
+def named_predictions(table: Table, names: Sequence[str], prefix: str | None) -> tuple[str, ...]:
+    """The columns of predictions that options name or that begin with the prefix, if any."""
+    if names and prefix is not None:
         raise UserError(
-            "name the columns of predictions, either with --prob (once for each class) or with "
-            f"--prob-prefix. The columns of {table.name}: {listed([*table.columns])}."
+            "name the columns of predictions either with --prob (once for each class) or with "
+            "--prob-prefix, not with both."
         )
     if prefix is not None:
         names = [column for column in table.columns if column.startswith(prefix)]
@@ -124,7 +124,7 @@ def read_values(
     values = np.column_stack(read)
     if scale == "probability":
         sums = values.sum(axis=1, dtype=np.float64)
-        off = np.abs(sums - 1) > max(ROW_SUM_TOLERANCE, 32 * float(np.finfo(values.dtype).eps))
+        off = np.abs(sums - 1) > row_sum_tolerance(values.dtype)
         if off.any():
             row = int(off.argmax())
             raise UserError(
@@ -133,6 +133,11 @@ def read_values(
                 "each class, or correct them."
             )
     return values
+
+
+def row_sum_tolerance(dtype: DTypeLike) -> float:
+    """How far from one the probabilities of a row may sum to, by their type."""
+    return max(ROW_SUM_TOLERANCE, 32 * float(np.finfo(dtype).eps))
 
 
 def to_probabilities(values: FloatArray, scale: Scale) -> FloatArray:
@@ -148,7 +153,7 @@ def read_labels(table: Table, column: pl.Series) -> NDArray[Any]:
     if column.dtype == pl.String:
         blank = column.is_null() | (column.str.strip_chars() == "")
         refuse_where(blank.to_numpy(), table, column, "which is no label")
-        column = _typed(column)
+        column = typed(column)
     refuse_where(column.is_null().to_numpy(), table, column, "which is no label")
     if column.dtype.is_float():
         values = numbers(table, column)
@@ -177,7 +182,7 @@ def read_labels(table: Table, column: pl.Series) -> NDArray[Any]:
     )
 
 
-def _typed(column: pl.Series) -> pl.Series:
+def typed(column: pl.Series) -> pl.Series:
     """Text of a CSV file as numbers or booleans where all of it is that."""
     text = column.str.strip_chars()
     number = text.cast(pl.Int64, strict=False)

@@ -23,6 +23,7 @@ from calibrant.cli.options import (
     Seed,
     Weight,
     print_json,
+    take_columns,
 )
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="The HTML file.", show_default=False)]
@@ -47,8 +48,9 @@ Date = Annotated[
 
 def report(
     file: File,
-    label: Label,
-    prob: Prob,
+    *,
+    label: Label = None,
+    prob: Prob = None,
     output: Output,
     prob_prefix: ProbPrefix = None,
     weight: Weight = None,
@@ -72,13 +74,13 @@ def report(
       calibrant report scored.csv --label bought --prob p_buy -o report.html
     """
     from calibrant.cli.files import open_table
-    from calibrant.cli.predictions import prediction_columns, read_data
+    from calibrant.cli.predictions import read_data
 
     _check_output(file, output, force)
     with as_user_error():
         table = open_table(file)
-        columns = prediction_columns(table, prob, prob_prefix)
-        data = read_data(table, label, columns, weight=weight, pos_label=pos_label, scale=scale)
+        found = take_columns(table, label, prob, prob_prefix, [weight, by], scale)
+        data = read_data(table, *found, weight=weight, pos_label=pos_label, scale=scale)
         groups = _groups(table, by)
 
     def make() -> Any:

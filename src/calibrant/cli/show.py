@@ -70,6 +70,12 @@ def left_out(engine: str, parts: Sequence[str]) -> None:
     out.print(f"Left out by --engine {engine}: {', '.join(parts)}.", style="yellow")
 
 
+def taken(options: str) -> None:
+    """Which columns were taken that no option names, as the options that name them."""
+    if options:
+        err.print(f"Taken: {options} (name these to take other columns)", soft_wrap=True)
+
+
 def predictions(data: Data | EngineData) -> None:
     """What was read."""
     n_rows = data.n_rows if isinstance(data, EngineData) else len(data.y)

@@ -16,6 +16,9 @@ import polars as pl
 
 from calibrant.cli.errors import UserError, first_line, listed
 
+# A name for the number of rows that no column has.
+_HEIGHT = "\0height"
+
 
 class Table(ABC):
     """One or more files that were opened but not read yet; `name` is what messages call them."""
@@ -33,6 +36,11 @@ class Table(ABC):
     def place(self, row: int) -> str:
         """Where a row, counted from 0, is in the file."""
 
+    def require_rows(self) -> None:
+        """Raise UserError unless there are rows."""
+        if self.n_rows == 0:
+            raise UserError(f"{self.name} has the names of columns, but no rows.")
+
     def require(self, names: Sequence[str]) -> None:
         """Raise UserError unless all the columns exist and none is named twice."""
         for name in names:
@@ -45,11 +53,19 @@ class Table(ABC):
     def collect(self, names: Sequence[str]) -> pl.DataFrame:
         """Some of the columns, at least one row."""
         self.require(names)
-        if self.n_rows == 0:
-            raise UserError(f"{self.name} has the names of columns, but no rows.")
+        self.require_rows()
         with self.reading():
             frame = self.lazy.select(names).collect()
         return self._checked(frame)
+
+    def aggregate(self, expressions: Sequence[pl.Expr]) -> pl.DataFrame:
+        """One row of aggregates over at least one row, without reading all into memory."""
+        self.require_rows()
+        rows = self.lazy.head(self.n_rows)  # after the last one, Polars may see a blank line
+        with self.reading():
+            found = rows.select(*expressions, pl.len().alias(_HEIGHT)).collect(engine="streaming")
+        self._check_height(int(found[_HEIGHT][0]))
+        return found
 
     def batches(self) -> Iterator[pl.DataFrame]:
         """All rows and columns in their order, a batch at a time."""
