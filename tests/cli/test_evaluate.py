@@ -142,6 +142,39 @@ def test_weights_count_as_repeated_rows(calibrant, binary: pl.DataFrame, tmp_pat
     assert once["test"] is None
 
 
+@pytest.mark.parametrize("n_columns", [1, 2])
+def test_losses_of_certain_forecasts_of_names(calibrant, tmp_path: Path, n_columns: int) -> None:
+    """Text labels, weights, and probabilities of 0 and 1 that are right and wrong."""
+    y = ["won", "lost", "won", "lost", "won"]
+    p, w = np.array([1.0, 0.0, 0.0, 0.3, 0.9]), np.array([3.0, 1.0, 0.5, 0.0, 2.0])
+    frame = pl.DataFrame({"y": y, "p_lost": 1 - p, "p_won": p, "w": w})
+    frame.write_parquet(tmp_path / "d.parquet")
+    columns = (
+        ("--prob", "p_won", "--pos-label", "won") if n_columns == 1 else ("--prob-prefix", "p_")
+    )
+    content = evaluate(calibrant, "d.parquet", "--label", "y", *columns, "--weight", "w")
+    won = np.array(y) == "won"
+    for key, expected in [
+        ("log_loss", log_loss(won, p, sample_weight=w)),
+        ("brier", brier_score_loss(won, p, sample_weight=w)),
+    ]:
+        assert estimates(content)[key] == pytest.approx(expected, rel=1e-12)
+
+
+def test_losses_of_certain_forecasts_of_three_classes(calibrant, tmp_path: Path) -> None:
+    y = np.array(["c", "a", "b", "c"])
+    p = np.array([[0.0, 0.0, 1.0], [0.0, 0.5, 0.5], [0.25, 0.5, 0.25], [0.1, 0.2, 0.7]])
+    w = np.array([1.0, 2.0, 3.0, 0.25])
+    frame = pl.DataFrame({"y": y, "w": w} | {f"p_{k}": p[:, i] for i, k in enumerate("abc")})
+    frame.write_csv(tmp_path / "d.csv")
+    options = ("--label", "y", "--prob-prefix", "p_", "--weight", "w")
+    found = estimates(evaluate(calibrant, "d.csv", *options))
+    assert found["log_loss"] == pytest.approx(log_loss(y, p, sample_weight=w), rel=1e-12)
+    happened = y[:, np.newaxis] == np.array(["a", "b", "c"])
+    brier = np.average(((p - happened) ** 2).sum(axis=1), weights=w)
+    assert found["brier"] == pytest.approx(brier, rel=1e-12)
+
+
 def test_logits(calibrant, binary: pl.DataFrame, animals: pl.DataFrame) -> None:
     for file, label, columns, logits in [
         ("binary.csv", "y", ["--prob", "p"], ["--prob", "z"]),

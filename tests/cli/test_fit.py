@@ -53,10 +53,10 @@ def test_what_a_person_sees(calibrant, binary: pl.DataFrame) -> None:
     names = [
         words[0]
         for words in lines
-        if words and words[0].rstrip("*") in candidates and words[1][0].isdigit()
+        if words and words[0].rstrip("*!") in candidates and words[1][0].isdigit()
     ]
-    assert sorted(name.rstrip("*") for name in names) == sorted(["uncalibrated", *TWO_CLASSES])
-    (chosen,) = [name.rstrip("*") for name in names if name.endswith("*")]
+    assert sorted(name.rstrip("*!") for name in names) == sorted(["uncalibrated", *TWO_CLASSES])
+    (chosen,) = [name.rstrip("*!") for name in names if name.endswith("*")]
     assert f"{chosen} is better than no calibration: it lowers the log loss by" in run.text
     assert run.text.endswith(f"Saved {chosen} to c.json.")
 

@@ -12,14 +12,15 @@ from calibrant import (
     CalibrationTest,
     ReliabilityTable,
     ace,
+    brier_score,
     calibration_test,
     confidence_interval,
     ece,
+    log_loss,
     mce,
     reliability_table,
 )
 from calibrant.cli.predictions import Data
-from calibrant.cli.selection import log_loss
 from calibrant.metrics import Verdict, verdict
 
 Progress = Callable[[str, int, int], None]
@@ -83,10 +84,9 @@ def evaluate(
         _measure(data, key, title, options | binned, n_resamples, seed, progress)
         for key, title, options in wanted(data.binary)
     ]
-    loss = log_loss(data, data.prob)
     measures += [
-        Measure("brier", "Brier score", _brier(data)),
-        Measure("log_loss", "log loss", loss),
+        Measure("brier", "Brier score", brier_score(data.y, data.prob, **data.options)),
+        Measure("log_loss", "log loss", log_loss(data.y, data.prob, **data.options)),
     ]
     return Evaluation(
         n=len(data.y),
@@ -140,19 +140,6 @@ def _measure(
         **data.options,
     )
     return Measure(key, title, interval.estimate, interval.low, interval.high)
-
-
-def _brier(data: Data) -> float:
-    """Mean squared error; for more than two classes summed over the classes."""
-    prob = data.prob.astype(np.float64, copy=False)
-    if prob.ndim == 1:
-        squared = (prob - (data.y == data.labels[1])) ** 2
-    else:
-        happened = data.y[:, np.newaxis] == np.array(data.labels)
-        squared = ((prob - happened) ** 2).sum(axis=1)
-        if data.binary:
-            squared /= 2
-    return float(np.average(squared, weights=data.weight))
 
 
 def _rates(data: Data) -> dict[Any, float]:

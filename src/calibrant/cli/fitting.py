@@ -72,6 +72,7 @@ def fit(
     """
     from calibrant.cli import files, selection, show
     from calibrant.saving import save
+    from calibrant.selection.candidates import default_calibrators
 
     if files.has_format(output, *files.FORMATS):
         raise UserError(f"the calibrator is saved as JSON: {output} should end with .json.")
@@ -93,7 +94,7 @@ def fit(
             fitted, notes = selection.recommended(found)
             chosen = found.recommended
         else:
-            known = selection.methods(len(data.labels), scale)
+            known = default_calibrators(len(data.labels), scale)
             if method not in known:
                 raise UserError(
                     f"--method {method} does not fit {len(data.labels)} classes: choose "
