@@ -114,5 +114,5 @@ def test_without_its_packages_the_error_says_what_to_install(package):
     )
     assert result.stdout == (
         "a report needs altair, jinja2, matplotlib and vl-convert-python: "
-        "pip install calibrant[report]\n"
+        'pip install "calibrant[report]"\n'
     )

@@ -139,8 +139,14 @@ def _steps(forecast: Forecast) -> float:
     The rank of an outcome among m exchangeable members takes m + 1 values with equal probability,
     and the distribution of k / m is 1 / (3m) from the uniform one.
     """
+    size = ensemble_size(forecast)
+    return 0.0 if size is None else 1.0 / (3.0 * size)
+
+
+def ensemble_size(forecast: Forecast) -> int | None:
+    """How many members an ensemble has; None for other forecasts."""
     base = forecast.base if isinstance(forecast, Recalibrated) else forecast
-    return 1.0 / (3.0 * base.members.shape[1]) if isinstance(base, Ensemble) else 0.0
+    return base.members.shape[1] if isinstance(base, Ensemble) else None
 
 
 def _threshold_by_chance(found: ThresholdCalibrationError, n: int, weight: Floats | None) -> float:

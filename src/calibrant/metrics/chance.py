@@ -21,4 +21,4 @@ def effective_size(n: int, weight: Floats | None) -> float:
 
 def error_by_chance(size: float | Floats) -> Floats:
     """The average calibration error of so many calibrated rows, about: its limit in n."""
-    return np.sqrt(np.pi / 32.0) / np.sqrt(np.asarray(size, dtype=np.float64))
+    return np.asarray(np.sqrt(np.pi / 32.0) / np.sqrt(size))

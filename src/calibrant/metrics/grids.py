@@ -19,7 +19,7 @@ def as_thresholds(
 ) -> Floats:
     """Given thresholds, or so many between two quantiles of the outcomes."""
     if _is_count(thresholds):
-        low, high = _quantiles(y, weight, shares)
+        low, high = quantiles(y, weight, shares)
         return np.linspace(low, high, _check_count(thresholds, "thresholds"))
     return _as_vector(thresholds, "thresholds", -np.inf, np.inf)
 
@@ -85,7 +85,7 @@ def _as_vector(values: Any, name: str, low: float, high: float) -> Floats:
     return array
 
 
-def _quantiles(y: Floats, weight: Floats | None, shares: tuple[float, ...]) -> Floats:
+def quantiles(y: Floats, weight: Floats | None, shares: tuple[float, ...]) -> Floats:
     """Linearly interpolated order statistics; a weight of w counts as w equal outcomes."""
     if weight is None:
         return np.quantile(y, shares)

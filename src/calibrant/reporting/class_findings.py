@@ -12,16 +12,17 @@ from scipy.special import ndtr
 
 from calibrant.inference import CalibrationTest, calibration_test, confidence_interval
 from calibrant.metrics import ReliabilityTable, Verdict, reliability_table, verdict
+from calibrant.percentiles import percentile_interval
 from calibrant.reporting import slices, stakes
+from calibrant.reporting.headline import Headline, headline
 from calibrant.reporting.sample import Floats, Sample
 from calibrant.reporting.slices import Group
-from calibrant.reporting.stakes import Stakes
+from calibrant.reporting.stakes import AS_THEY_ARE, Stakes
 from calibrant.selection import CalibratorComparison, compare_calibrators
 from calibrant.selection.candidates import UNCALIBRATED
 from calibrant.selection.resampling import Outcomes, on_resamples
 
 METRICS = ("log_loss", "brier", "ece")
-AS_THEY_ARE = "as they are"
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,11 @@ class Findings:
     stakes: Stakes
 
     @property
+    def headline(self) -> Headline:
+        pvalue = None if self.test is None else self.test.pvalue
+        return headline(bool(self.verdict.findings), pvalue, self.groups)
+
+    @property
     def recommended(self) -> str | None:
         """The calibrator, None for none."""
         return (
@@ -79,7 +85,7 @@ def find(sample: Sample, groups: NDArray[Any] | None, *, n_resamples: int, seed:
         events[comparison.recommended] = after.event()
     return Findings(
         sample=sample,
-        verdict=verdict(table),
+        verdict=verdict(table, sample_weight=sample.weight),
         table=table,
         classwise=reliability_table(sample.y, sample.prob, **sample.options),
         measures=_measures(sample, n_resamples, seed),
@@ -111,12 +117,15 @@ def _measures(sample: Sample, n_resamples: int, seed: int) -> tuple[Measure, ...
         )
         found.append(Measure(key, title, meaning, interval.estimate, interval.low, interval.high))
     outcomes = Outcomes(sample.codes, len(sample.classes), sample.weight)
+    squared = "squared error of the probabilities"
     for key, title, meaning in (
-        ("brier", "Brier score", "mean squared error of the probabilities; 0 is best"),
+        ("brier", "Brier score",
+         f"mean {squared}; 0 is best" if sample.binary else
+         f"{squared}, summed over the classes, mean over the rows; 0 is best"),
         ("log_loss", "Log loss", "mean surprise at what happened, in nats; 0 is best"),
-    ):
+    ):  # fmt: skip
         estimate, values = on_resamples(key, [sample.prob], outcomes, n_resamples, seed)
-        low, high = np.quantile(values[0], [0.025, 0.975])
+        low, high = percentile_interval(estimate[0], values[0], 0.95)
         found.append(Measure(key, title, meaning, float(estimate[0]), float(low), float(high)))
     return tuple(found)
 
@@ -191,7 +200,7 @@ def _groups(sample: Sample, groups: NDArray[Any], n_resamples: int, seed: int) -
             error=interval.estimate,
             low=interval.low,
             high=interval.high,
-            by_chance=verdict(top_table(part)).expected_ece,
+            by_chance=verdict(top_table(part), sample_weight=part.weight).expected_ece,
             pvalue=_pvalue(part, n_signs, seed),
         )
 

@@ -9,10 +9,11 @@ import numpy as np
 from calibrant.calibrators.base import Calibrator
 from calibrant.displays import CalibratorDisplay, ReliabilityDisplay
 from calibrant.metrics import ReliabilityTable, reliability_table
-from calibrant.reporting.class_findings import AS_THEY_ARE, Findings, top_table
+from calibrant.reporting.class_findings import Findings, top_table
 from calibrant.reporting.group_picture import draw_groups
 from calibrant.reporting.pictures import house_style, new_figure, to_svg
 from calibrant.reporting.sample import Sample
+from calibrant.reporting.stakes import AS_THEY_ARE
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.arguments import check_n_resamples
+from calibrant.inputs import as_weights
 from calibrant.reporting import provenance
 from calibrant.reporting.class_findings import Findings, find
 from calibrant.reporting.document import Report, check_dependencies, render
 from calibrant.reporting.panel import make_panel
 from calibrant.reporting.sample import Sample, as_seed, named, read_sample
 from calibrant.reporting.slices import LEVEL, MOST_GROUPS, group_labels
+from calibrant.reporting.stakes import START
 
 
 def report(
@@ -48,7 +50,9 @@ def report(
         The group of each row, such as a region: each group is measured and tested by itself.
     sample_weight : array-like of shape (n,), optional
         Weights. Rows of weight zero are left out. Tests, which are for unweighted rows, are too;
-        groups are tested by their mean gap, and weights are taken for those of importance.
+        groups are tested by their mean gap. Weights are taken for those of importance, whole
+        numbers too: they are multiplied by :math:`\sum w / \sum w^2`, which makes them add up to
+        Kish's effective number of rows. So their scale changes no number.
     title : str, optional
         The heading.
     date : str, optional
@@ -68,7 +72,7 @@ def report(
     ValueError
         If an argument is not of the described kind.
     ImportError
-        If jinja2 or matplotlib is not installed.
+        If altair, jinja2, matplotlib or vl-convert-python is not installed.
 
     See Also
     --------
@@ -89,6 +93,8 @@ def report(
     ----------
     Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal
     of Statistics, 6(2), 65-70.
+
+    Kish, L. (1965). Survey Sampling. Wiley.
 
     Examples
     --------
@@ -114,7 +120,12 @@ def report(
     groups = None if groups is None else groups[there]
     found = find(sample, groups, n_resamples=n_resamples, seed=seed)
     heading = "Can these probabilities be trusted?" if title is None else str(title)
-    done = _what_was_done(found, groups, date, n_resamples, seed)
+    columns = {"y_true": found.sample.y, "y_prob": found.sample.prob}
+    if (weight := as_weights(sample_weight, len(there))) is not None:
+        columns["sample_weight"] = weight[there]
+    if groups is not None:
+        columns["by"] = groups
+    done = _what_was_done(found, columns, date, n_resamples, seed)
     return Report(heading, found.verdict.text, _page(found, heading, done))
 
 
@@ -128,6 +139,7 @@ def _page(found: Findings, title: str, done: dict[str, str]) -> str:
             "found": found,
             "pictures": draw(found),
             "panel": make_panel(found.stakes),
+            "start": START,
             "done": done,
             "versions": provenance.versions(),
             "level": LEVEL,
@@ -154,14 +166,13 @@ def _event(sample: Sample) -> str:
 
 
 def _what_was_done(
-    found: Findings, groups: NDArray[Any] | None, date: str | None, n_resamples: int, seed: int
+    found: Findings,
+    columns: dict[str, NDArray[Any]],
+    date: str | None,
+    n_resamples: int,
+    seed: int,
 ) -> dict[str, str]:
     sample = found.sample
-    columns = {"y_true": sample.y, "y_prob": sample.prob}
-    if sample.weight is not None:
-        columns["sample_weight"] = sample.weight
-    if groups is not None:
-        columns["by"] = groups
     done = {} if date is None else {"Date": str(date)}
     done |= {
         "Rows": f"{sample.n:,}" + (" of positive weight" if sample.weight is not None else ""),
@@ -173,12 +184,16 @@ def _what_was_done(
             f"{found.test.bandwidth:g}, {n_resamples:,} resamples"
         ),
     }  # fmt: skip
+    if sample.weight is not None:
+        done["Weights"] = (
+            f"of importance, as if of {sample.weight.sum():,.1f} rows (Kish's effective number)"
+        )
     if found.comparison is not None:
         done["Calibrators"] = (
             f"compared out of fold, {found.comparison.n_folds} folds; the simplest within one "
             "standard error of the lowest log loss is recommended"
         )
-    if groups is not None:
+    if found.groups:
         done["Groups"] = f"{len(found.groups)}; p-values with Holm's correction"
     fingerprint = provenance.fingerprint(columns)
     return done | {"Seed": str(seed), f"SHA-256 of {', '.join(columns)}": fingerprint}

@@ -77,7 +77,7 @@ def check_dependencies() -> None:
     except ImportError as error:
         raise ImportError(
             "a report needs altair, jinja2, matplotlib and vl-convert-python: "
-            "pip install calibrant[report]"
+            'pip install "calibrant[report]"'
         ) from error
     del altair, jinja2, matplotlib, vl_convert
 
@@ -116,6 +116,7 @@ def _environment() -> Environment:
         "percent": percent,
         "thousands": lambda value: f"{value:,.10g}",
         "pvalue": pvalue,
+        "is_pvalue": lambda value: text if (text := pvalue(value))[0] == "<" else f"= {text}",
         "capfirst": lambda text: text[:1].upper() + text[1:],
     }
     return environment

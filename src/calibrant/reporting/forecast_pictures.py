@@ -10,9 +10,11 @@ from calibrant.decisions import DecisionTable
 from calibrant.displays import PITDisplay, ReliabilityGapDisplay, ThresholdCalibrationDisplay
 from calibrant.evaluation.forecasts import Evaluation
 from calibrant.metrics.average import pit
-from calibrant.reporting.forecast_findings import AS_THEY_ARE, RECALIBRATED, Findings, Repair
+from calibrant.reporting.forecast_findings import Findings
+from calibrant.reporting.forecast_repairs import RECALIBRATED, Repair
 from calibrant.reporting.group_picture import draw_groups
 from calibrant.reporting.pictures import house_style, new_figure, to_svg
+from calibrant.reporting.stakes import AS_THEY_ARE
 
 if TYPE_CHECKING:
     from markupsafe import Markup

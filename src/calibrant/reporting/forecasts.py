@@ -9,13 +9,15 @@ from numpy.typing import NDArray
 
 from calibrant.arguments import check_n_resamples
 from calibrant.inputs import as_weights
-from calibrant.metrics.average import check_forecast
+from calibrant.metrics.grids import quantiles
 from calibrant.reporting import provenance
 from calibrant.reporting.document import Report, check_dependencies, render
-from calibrant.reporting.forecast_findings import Findings, Rows, find
+from calibrant.reporting.forecast_findings import Findings, find
+from calibrant.reporting.forecast_rows import Rows, read_rows
 from calibrant.reporting.panel import make_panel
 from calibrant.reporting.sample import as_seed
 from calibrant.reporting.slices import LEVEL, MOST_GROUPS, group_labels
+from calibrant.reporting.stakes import START
 
 _FINGERPRINT_LEVELS = np.arange(1, 20) / 20.0
 
@@ -35,9 +37,9 @@ def forecast_report(
 
     It says in one sentence whether the forecasts can be trusted, and then shows why: average
     calibration and the coverage of intervals, calibration among the rows on which decision makers
-    act, what they were promised and what they lost, what threshold recalibration changes on rows
-    that were held out, groups of rows, and what one decision costs (with sliders for the costs and
-    the threshold).
+    act, what they were promised and what they lost, what recalibrations change on rows that were
+    held out, groups of rows, and what one decision costs (with sliders for the costs and the
+    threshold).
 
     Parameters
     ----------
@@ -48,10 +50,12 @@ def forecast_report(
     by : array-like of shape (n,), optional
         The group of each row, such as a region: each group is measured and tested by itself.
     sample_weight : array-like of shape (n,), optional
-        Weights. Rows of weight zero are left out. Tests and what is said to come by chance take
-        them for weights of importance.
+        Weights. Rows of weight zero are left out. Weights are taken for those of importance: they
+        are divided by their mean, so that their scale changes no number, and tests and what is
+        said to come by chance take Kish's effective number of rows,
+        :math:`(\sum w)^2 / \sum w^2`.
     title, date, n_resamples, random_state
-        As in `report`; resamples are for the intervals of groups.
+        As in `report`; resamples are for intervals.
 
     Returns
     -------
@@ -63,7 +67,7 @@ def forecast_report(
     ValueError
         If an argument is not of the described kind.
     ImportError
-        If jinja2 or matplotlib is not installed.
+        If altair, jinja2, matplotlib or vl-convert-python is not installed.
 
     See Also
     --------
@@ -72,10 +76,13 @@ def forecast_report(
     Notes
     -----
     A third of the rows, drawn at random, is held out from a `ThresholdRecalibration` whose number
-    of layers is chosen by cross-validation on the others (from 60 rows on). Groups are tested by
-    Kolmogorov's distance of their PITs from the uniform distribution, with Holm's correction; where
-    a CDF jumps at an outcome, its PIT is drawn from the jump. Cost: that of the recalibration,
-    mostly.
+    of layers is chosen by cross-validation on the others (from 60 rows on), and from the other
+    recalibrations; a `ThresholdwiseRecalibration`, which takes long, is fitted on at most 50,000
+    rows, and the CRPS of recalibrations compared on at most 1,000. All rows, and groups with Holm's
+    correction, are tested by Kolmogorov's distance of their PITs from the uniform distribution;
+    where a CDF jumps at an outcome, its PIT is drawn from the jump, and of an ensemble of m members
+    1 / (m + 1) is taken off the distance, which its steps explain. Cost: that of the
+    recalibrations, mostly.
 
     References
     ----------
@@ -84,6 +91,8 @@ def forecast_report(
 
     Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal
     of Statistics, 6(2), 65-70.
+
+    Kish, L. (1965). Survey Sampling. Wiley.
 
     Examples
     --------
@@ -100,23 +109,24 @@ def forecast_report(
     """
     check_dependencies()
     n_resamples, seed = check_n_resamples(n_resamples), as_seed(random_state)
-    held, outcomes = check_forecast(forecast, y)
-    weight = as_weights(sample_weight, len(outcomes))
-    rows, groups = Rows(held, outcomes, weight), group_labels(by, outcomes)
-    if weight is not None:
-        there = np.flatnonzero(weight > 0)
-        rows, groups = rows.take(there), None if groups is None else groups[there]
+    rows, there = read_rows(forecast, y, sample_weight)
+    groups = group_labels(by, np.asarray(y))
+    groups = None if groups is None else groups[there]
     found = find(rows, groups, n_resamples=n_resamples, seed=seed)
     heading = "Can these forecasts be trusted?" if title is None else str(title)
-    done = _what_was_done(found, groups, date, n_resamples, seed)
+    # A forecast is a function: what it says at some levels stands for it.
+    columns = {"y": rows.y, "quantiles": rows.forecast.ppf(_FINGERPRINT_LEVELS[:, None])}
+    if sample_weight is not None:
+        columns["sample_weight"] = np.asarray(as_weights(sample_weight, np.size(y)))[there]
+    if groups is not None:
+        columns["by"] = groups
+    done = _what_was_done(found, columns, date, n_resamples, seed)
     return Report(heading, found.evaluation.verdict.text, _page(found, heading, done, seed))
 
 
 def _page(found: Findings, title: str, done: dict[str, str], seed: int) -> str:
     from calibrant.reporting.forecast_pictures import draw
 
-    n = len(found.rows.y)
-    low, middle, high = np.quantile(found.rows.y, [0.05, 0.5, 0.95])
     return render(
         "forecasts.html",
         {
@@ -124,31 +134,41 @@ def _page(found: Findings, title: str, done: dict[str, str], seed: int) -> str:
             "found": found,
             "pictures": draw(found, seed=seed),
             "panel": make_panel(found.stakes),
+            "start": START,
             "done": done,
             "versions": provenance.versions(),
             "level": LEVEL,
             "most_groups": MOST_GROUPS,
-            "facts": f"{n:,} row{'s' if n != 1 else ''}; outcomes of {middle:.4g} in the middle, "
-            f"nine of ten from {low:.4g} to {high:.4g}",
+            "facts": _facts(found.rows),
         },
     )
 
 
+def _facts(rows: Rows) -> str:
+    """Of what and how many."""
+    n = len(rows.y)
+    low, middle, high = quantiles(rows.y, rows.weight, (0.05, 0.5, 0.95))
+    return (
+        f"{n:,} row{'s' if n != 1 else ''}; outcomes of {middle:.4g} in the middle, nine of ten "
+        f"from {low:.4g} to {high:.4g}"
+    )
+
+
 def _what_was_done(
-    found: Findings, groups: NDArray[Any] | None, date: str | None, n_resamples: int, seed: int
+    found: Findings,
+    columns: dict[str, NDArray[Any]],
+    date: str | None,
+    n_resamples: int,
+    seed: int,
 ) -> dict[str, str]:
     rows, tce = found.rows, found.evaluation.threshold
     table = found.evaluation.decisions
-    # A forecast is a function: what it says at some levels stands for it.
-    columns = {"y": rows.y, "quantiles": rows.forecast.ppf(_FINGERPRINT_LEVELS[:, None])}
-    if rows.weight is not None:
-        columns["sample_weight"] = rows.weight
-    if groups is not None:
-        columns["by"] = groups
     done = {} if date is None else {"Date": str(date)}
     done |= {
         "Rows": f"{len(rows.y):,}" + (" of positive weight" if rows.weight is not None else ""),
         "Forecasts": type(rows.forecast).__name__,
+        "Intervals": f"95 %, percentile bootstrap, {n_resamples:,} resamples of rows",
+        "Test": "Kolmogorov's, of uniform PITs",
         "Threshold calibration": f"{len(tce.thresholds)} thresholds from {tce.thresholds[0]:.4g} "
         f"to {tce.thresholds[-1]:.4g}, {len(tce.levels)} levels, groups of at least "
         f"{tce.min_group_size:g} rows",
@@ -160,11 +180,10 @@ def _what_was_done(
             f"ThresholdRecalibration, {found.repair.recalibration.n_iter_} layers by "
             f"cross-validation on {found.repair.n_fitted:,} rows"
         )
-    if groups is not None:
-        done["Groups"] = (
-            f"{len(found.groups)}; percentile bootstrap of {n_resamples:,} resamples; p-values "
-            "with Holm's correction"
-        )
+    if rows.weight is not None:
+        done["Weights"] = f"of importance, as if of {rows.size:,.1f} rows (Kish's effective number)"
+    if found.groups:
+        done["Groups"] = f"{len(found.groups)}; p-values with Holm's correction"
     fingerprint = provenance.fingerprint(columns)
     names = ", ".join(columns).replace("quantiles", "quantiles at 0.05, 0.1, ..., 0.95")
     return done | {"Seed": str(seed), f"SHA-256 of {names}": fingerprint}

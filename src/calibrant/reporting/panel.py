@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrant.displays.drawing import COLOURS
 from calibrant.reporting.pictures import as_image, page_colour
-from calibrant.reporting.stakes import Stakes
+from calibrant.reporting.stakes import MISS_COSTS, START, Stakes
 
 if TYPE_CHECKING:
     import altair
@@ -20,16 +20,21 @@ _DESCRIPTION = "Predicted and realised loss by threshold."
 _LOSS = "Loss per row (a false alarm costs 1)"
 _DECIMALS = 9
 _INK = "currentColor"
-_DASHES = [1, 0], [5, 3]
 _LOSSES = "realised", "predicted"
+_DASHES = [1, 0], [5, 3]  # of the two losses
+_STROKES = 1.5, 4.0  # of the forecasters: greyscale prints have no colours
 _SIZE = 560, 300
 _WIDTH = 38.0  # rem
 
 
 class Panel(NamedTuple):
-    """`picture` needs no script; `data` is what the script draws and looks up."""
+    """`picture` needs no script; `data` is what the script draws and looks up.
+
+    `choice` says in words which costs and threshold the picture is of.
+    """
 
     picture: Markup
+    choice: str
     data: dict[str, Any]
 
 
@@ -40,15 +45,19 @@ def make_panel(stakes: Stakes) -> Panel:
     # What the user has set for other charts has no say.
     with alt.theme.enable("none"):
         chart = _chart(stakes).to_dict()
-    data = {
+    start = stakes.best[START]
+    data: dict[str, Any] = {
         "chart": chart,
         "costs": stakes.costs_in_words,
         "labels": [f"{value:{'.3g' if stakes.chosen else '.12g'}}" for value in stakes.thresholds],
         "best": list(stakes.best),
+        "lead": stakes.question + (" " if stakes.chosen else ": "),
         "chosen": stakes.chosen,
         "series": len(stakes.losses),
     }
-    return Panel(_picture(chart, stakes), data)
+    at = data["labels"][start].replace("-", "\N{MINUS SIGN}")
+    choice = f"{data['costs'][START]}. {data['lead']}{at}."
+    return Panel(_picture(chart, stakes), choice, data)
 
 
 @functools.cache
@@ -75,7 +84,7 @@ def _version() -> str:
 def _rows(stakes: Stakes) -> list[dict[str, Any]]:
     """One row for each cost, of lists over the thresholds."""
     rows: list[dict[str, Any]] = []
-    for k in range(len(stakes.costs)):
+    for k in range(len(MISS_COSTS)):
         row: dict[str, Any] = {"cost": k, "threshold": stakes.thresholds.tolist()}
         for s, own in enumerate(stakes.losses.values()):
             for measure in own._fields:
@@ -98,14 +107,14 @@ def _chart(stakes: Stakes) -> altair.LayerChart:
     x = alt.X("threshold:Q", title=stakes.question, axis=alt.Axis(tickCount=8),
               scale=alt.Scale(domain=ends, nice=False))  # fmt: skip
     chosen = alt.Chart().transform_filter("datum.threshold == at").mark_rule(color=_INK)
-    start = float(stakes.thresholds[stakes.best[stakes.start]])
+    start = float(stakes.thresholds[stakes.best[START]])
     ink: Any = {"labelColor": _INK, "titleColor": _INK, "titleFontWeight": "normal"}
     chart: altair.LayerChart = (
         alt.layer(_curves(lines).encode(x=x), _pointer(stakes, lines).encode(x=x),
                   chosen.encode(x=x), data=alt.InlineData(values=rows, name="losses"))
         .transform_filter("datum.cost == cost")
         .transform_flatten([field for field in rows[0] if field != "cost"])
-        .add_params(alt.param(name="cost", value=stakes.start), alt.param(name="at", value=start),
+        .add_params(alt.param(name="cost", value=START), alt.param(name="at", value=start),
                     alt.param(name="names", value=lines))
         .properties(width=_SIZE[0], height=_SIZE[1], description=_DESCRIPTION)
         .configure(background="transparent", font="system-ui, sans-serif",
@@ -119,22 +128,25 @@ def _chart(stakes: Stakes) -> altair.LayerChart:
 
 
 def _curves(lines: dict[str, str]) -> altair.Chart:
-    """Both losses of each forecaster, in its colour."""
+    """Both losses of each forecaster, in its colour and width."""
     import altair as alt
 
     colours = [page_colour(COLOURS[k // len(_LOSSES)]) for k in range(len(lines))]
+    strokes = [_STROKES[k // len(_LOSSES)] for k in range(len(lines))]
     dashes = [_DASHES[k % len(_LOSSES)] for k in range(len(lines))]
     legend = alt.Legend(
         title=None, orient="bottom", columns=alt.expr("width < 400 ? 1 : 2"), columnPadding=24,
         symbolSize=600, labelExpr="names[datum.label]",
     )  # fmt: skip
     colour = alt.Scale(domain=[*lines], range=colours)
+    stroke = alt.Scale(domain=[*lines], range=strokes)
     dash = alt.Scale(domain=[*lines], range=dashes)
-    line = alt.Chart().transform_fold([*lines], as_=["line", "loss"]).mark_line(strokeWidth=2)
+    line = alt.Chart().transform_fold([*lines], as_=["line", "loss"]).mark_line()
     curves: altair.Chart = line.encode(
         y=alt.Y("loss:Q", title=_LOSS, axis=alt.Axis(tickCount=5)),
-        color=alt.Color("line:N", scale=colour, legend=legend),
-        strokeDash=alt.StrokeDash("line:N", scale=dash, legend=legend),
+        color=alt.Color("line:O", scale=colour, legend=legend),
+        strokeWidth=alt.StrokeWidth("line:O", scale=stroke, legend=legend),
+        strokeDash=alt.StrokeDash("line:O", scale=dash, legend=legend),
     )
     return curves
 
@@ -159,12 +171,12 @@ def _pointer(stakes: Stakes, lines: dict[str, str]) -> altair.Chart:
 def _picture(chart: dict[str, Any], stakes: Stakes) -> Markup:
     import vl_convert
 
-    k = stakes.start
-    best = stakes.best[k]
+    best = stakes.best[START]
     first = next(iter(stakes.losses.values()))
+    predicted, realised = first.predicted[START][best], first.realised[START][best]
     description = (
-        f"{_DESCRIPTION} {stakes.costs_in_words[k]}. At {stakes.thresholds[best]:.3g}, "
-        f"{first.predicted[k][best]:.3f} was predicted and {first.realised[k][best]:.3f} came."
+        f"{_DESCRIPTION} {stakes.costs_in_words[START]}. At {stakes.thresholds[best]:.3g}, "
+        f"{predicted:.3f} was predicted and {realised:.3f} came."
     )
     svg = vl_convert.vegalite_to_svg(chart, vl_version=_version(), allowed_base_urls=[])
     return as_image(ET.fromstring(svg), "panel", description, _WIDTH)

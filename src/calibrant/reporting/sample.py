@@ -18,7 +18,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Sample:
-    """Checked predictions: (n,) of ``classes[1]``, or (n, K); `codes` are the columns that came."""
+    """Checked predictions: (n,) of ``classes[1]``, or (n, K); `codes` are the columns that came.
+
+    Weights, all positive, add up to Kish's effective number of these rows.
+    """
 
     prob: Floats
     codes: NDArray[np.intp]
@@ -48,7 +51,7 @@ class Sample:
         return {"labels": self.labels, "sample_weight": self.weight}
 
     def take(self, rows: NDArray[np.intp]) -> Sample:
-        weight = None if self.weight is None else self.weight[rows]
+        weight = None if self.weight is None else of_importance(self.weight[rows])
         return replace(self, prob=self.prob[rows], codes=self.codes[rows], weight=weight)
 
     def event(self) -> tuple[Floats, NDArray[np.bool_]]:
@@ -66,7 +69,10 @@ class Sample:
 def read_sample(
     y_true: Any, y_prob: Any, *, labels: Any, pos_label: Any, sample_weight: Any
 ) -> tuple[Sample, NDArray[np.bool_]]:
-    """Check everything; rows of weight zero are left out, as the mask says."""
+    """Check everything; rows of weight zero are left out, as the mask says.
+
+    Weights are those of importance: times sum(w) / sum(w^2), so that their scale has no say.
+    """
     data = check_predictions(
         y_true, y_prob, labels=labels, pos_label=pos_label, sample_weight=sample_weight
     )
@@ -74,7 +80,7 @@ def read_sample(
     sample = Sample(
         data.prob[there].astype(np.float64, copy=False),
         data.target[there].astype(np.intp),
-        None if data.weight is None else data.weight[there],
+        None if data.weight is None else of_importance(data.weight[there]),
         data.classes,
     )
     if not sample.binary:
@@ -82,6 +88,12 @@ def read_sample(
         sums = sample.prob.sum(axis=1, keepdims=True)
         sample = replace(sample, prob=sample.prob / sums)
     return sample, there
+
+
+def of_importance(weight: Floats) -> Floats:
+    """Positive weights scaled to add up to Kish's effective number of rows."""
+    share = weight / weight.max()
+    return np.asarray(share * (share.sum() / (share @ share)))
 
 
 def short_labels(labels: NDArray[Any]) -> NDArray[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,12 @@ Floats = NDArray[np.float64]
 
 MISS_COSTS = (1 / 50, 1 / 20, 1 / 10, 1 / 5, 1 / 3, 1 / 2, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0)
 """What a miss costs, where a false alarm costs 1."""
+
+START = MISS_COSTS.index(1.0)
+"""The costs that the panel shows first."""
+
+AS_THEY_ARE = "as they are"
+"""The forecaster that nothing was done to."""
 
 _IN_TABLE = (1 / 10, 1 / 3, 1.0, 3.0, 10.0)
 _N_THRESHOLDS = 41
@@ -44,18 +50,16 @@ class Stakes:
     best: tuple[int, ...]
     chosen: bool
     question: str
-    costs: tuple[float, ...] = MISS_COSTS
-    start: int = field(default=MISS_COSTS.index(1.0))
 
     @property
     def costs_in_words(self) -> list[str]:
-        return [words(cost) for cost in self.costs]
+        return [words(cost) for cost in MISS_COSTS]
 
     def rows(self) -> list[tuple[str, float, list[tuple[str, float, float]]]]:
         """Some of the costs: in words, the threshold, and what each forecaster loses."""
         found = []
         for cost in _IN_TABLE:
-            k = self.costs.index(cost)
+            k = MISS_COSTS.index(cost)
             at = self.best[k]
             losses = [
                 (name, float(own.predicted[k, at]), float(own.realised[k, at]))

@@ -25,6 +25,7 @@
     const at = (measure, s) => rows[c][measure + "_" + s][t];
     say(cost, "panel-cost-words", data.costs[c]);
     say(threshold, "panel-threshold-words", minus(data.labels[t]));
+    show("panel-choice", data.costs[c] + ". " + data.lead + minus(data.labels[t]) + ".");
     for (let s = 0; s < data.series; s += 1) {
       const difference = at("realised", s) - at("predicted", s);
       show("cell-acting-" + s, (100 * at("acting", s)).toFixed(1) + "\u00a0%");
