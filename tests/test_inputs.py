@@ -10,6 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import calibrant
 from calibrant import (
     HistogramBinning,
     IsotonicCalibration,
@@ -386,3 +387,17 @@ def test_scores_must_be_finite():
 def test_lengths_of_fit():
     with pytest.raises(ValueError, match="X has 3 rows but y has 2"):
         PlattScaling().fit([0.1, 0.2, 0.3], [0, 1])
+
+
+def isotonic(y, p, sample_weight):
+    return calibrant.IsotonicCalibration().fit(p, y, sample_weight=sample_weight)
+
+
+@pytest.mark.parametrize(
+    "measure", [calibrant.ece, calibrant.brier_score, calibrant.log_loss, isotonic]
+)
+@pytest.mark.parametrize("weight", [np.full(4, 1e308), np.full(4, 1e308).tolist()])
+def test_weights_whose_sum_is_infinite(measure, weight):
+    with pytest.raises(ValueError, match="sample_weight sums to more than floating point holds"):
+        measure([0, 1, 1, 0], [0.1, 0.6, 0.8, 0.3], sample_weight=weight)
+    measure([0, 1, 1, 0], [0.1, 0.6, 0.8, 0.3], sample_weight=np.full(4, 1e30, dtype=np.float32))

@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 import calibrant
 from calibrant import (
+    AverageRecalibration,
     BetaCalibration,
     CrossValidated,
     DirichletCalibration,
@@ -26,6 +27,7 @@ from calibrant import (
     VectorScaling,
     reliability_table,
 )
+from calibrant.forecasts import Normal
 
 rng = np.random.default_rng(7)
 P = rng.uniform(0.02, 0.98, 120)
@@ -318,6 +320,50 @@ def test_from_dict_names_the_entry():
     for wrong in (None, 1, [content], "x"):
         with pytest.raises(ValueError, match="must be an object with named entries"):
             BetaCalibration.from_dict(wrong)
+
+
+@pytest.mark.parametrize("entry", ["note", "fited"])
+def test_from_dict_refuses_entries_that_it_does_not_know(entry):
+    content = BetaCalibration().fit(P, Y).to_dict()
+    with pytest.raises(ValueError, match=f"BetaCalibration has the unknown entry '{entry}'"):
+        BetaCalibration.from_dict({**content, entry: 1})
+
+
+def test_params_that_are_no_object():
+    with pytest.raises(ValueError, match="params of PlattScaling must be an object with named"):
+        PlattScaling.from_dict({"params": None})
+
+
+def test_what_was_not_fitted_is_not_loaded(tmp_path):
+    path = tmp_path / "c.json"
+    for fitted in (PlattScaling().fit(P, Y), AverageRecalibration().fit(Normal(P, 1.0), P)):
+        fitted.save(path, overwrite=True)
+        saved = json.loads(path.read_text())
+        path.write_text(json.dumps(edited(saved, ("content", "fitted"), REMOVED)))
+        with pytest.raises(ValueError, match="the entry 'fitted' is missing from content"):
+            calibrant.load(path)
+
+
+def test_classes_of_other_people_are_not_saved(tmp_path):
+    class Own(PlattScaling):
+        pass
+
+    for fitted in (Own().fit(P, Y), OneVsRest(Own()).fit(P3, WORDS)):
+        with pytest.raises(ValueError, match="Own is a class of your own"):
+            fitted.save(tmp_path / "c.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_calibrators_nested_too_deeply(tmp_path):
+    path = tmp_path / "c.json"
+    OneVsRest(PlattScaling()).fit(P3, WORDS).save(path)
+    saved = json.loads(path.read_text())
+    base = saved["content"]["params"]["base"]
+    for _ in range(250):
+        base = {"type": "OneVsRest", "content": {"params": {"base": base}}}
+    path.write_text(json.dumps(edited(saved, ("content", "params", "base"), base)))
+    with pytest.raises(ValueError, match="damaged or was edited by hand"):
+        calibrant.load(path)
 
 
 def test_a_deeply_nested_file(tmp_path):

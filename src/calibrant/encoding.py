@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.saving import Saveable, saveable_type
+from calibrant.saving import Saveable, saveable_type, type_name
 
 _ARRAY_KINDS = "biufU"
 
@@ -31,7 +31,7 @@ def encode(value: Any, name: str) -> Any:
     if isinstance(value, list | tuple):
         return [encode(item, name) for item in value]
     if isinstance(value, Saveable):
-        return {"type": type(value).__name__, "content": value.to_dict()}
+        return {"type": type_name(value), "content": value.to_dict()}
     raise ValueError(f"{name}={value!r} cannot be saved as JSON.")
 
 
@@ -57,6 +57,8 @@ def decode(value: Any, name: str = "content") -> Any:
 
 def decode_members(content: Any, names: Iterable[str], what: str) -> dict[str, Any]:
     """The values of a JSON object that has members of these names and no others."""
+    if not isinstance(content, dict):
+        raise ValueError(f"{what} must be an object with named entries, got {content!r:.80}.")
     values = {name: decode(member(content, name, what), name) for name in names}
     unknown = [name for name in content if name not in values]
     if unknown:

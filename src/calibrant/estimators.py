@@ -60,6 +60,9 @@ class SavedEstimator(BaseEstimator):
             If `content` is not of the kind that `to_dict` gives; the message names the entry.
         """
         given, what = member(content, "params"), f"params of {cls.__name__}"
+        unknown = [name for name in content if name not in ("params", "fitted")]
+        if unknown:
+            raise ValueError(f"{cls.__name__} has the unknown entry {unknown[0]!r}.")
         estimator = cls(**decode_members(given, cls._get_param_names(), what))
         estimator._check_parameters()
         if "fitted" in content:

@@ -114,7 +114,7 @@ def as_real_array(values: Any, name: str, *, low: float = -np.inf, high: float =
 
 
 def as_weights(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
-    """Weights (n,): finite, not negative, not all zero."""
+    """Weights (n,): finite, not negative, not all zero, with a finite sum."""
     if sample_weight is None:
         return None
     name = "sample_weight"
@@ -126,7 +126,11 @@ def as_weights(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
     _check_range(array, name, 0.0, np.inf, "a weight")
     if not array.any():
         raise ValueError(f"{name} is zero in every row: at least one must be positive.")
-    return array.astype(np.float64, copy=False)
+    weight: NDArray[np.float64] = array.astype(np.float64, copy=False)
+    with np.errstate(over="ignore"):
+        if not np.isfinite(weight.sum()):
+            raise ValueError(f"{name} sums to more than floating point holds: scale it down.")
+    return weight
 
 
 def _real_array(values: Any, name: str) -> tuple[FloatArray, float]:

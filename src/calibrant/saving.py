@@ -52,6 +52,17 @@ def saveable_type(name: Any) -> type[Saveable]:
     return _types[name]
 
 
+def type_name(obj: Saveable) -> str:
+    """What a saved file calls the class; ValueError for a subclass, which `load` does not know."""
+    name = type(obj).__name__
+    if _types.get(name) is not type(obj):
+        raise ValueError(
+            f"{name} is a class of your own, which calibrant.load cannot make: use pickle, or save "
+            "an instance of the class that it is derived from."
+        )
+    return name
+
+
 @contextmanager
 def atomic_path(path: str | os.PathLike[str], *, overwrite: bool) -> Iterator[Path]:
     """A temporary file beside `path`, moved there when the block succeeds, deleted when it fails.
@@ -93,7 +104,7 @@ def save(
     document = {
         "format": "calibrant",
         "schema": SCHEMA,
-        "type": type(obj).__name__,
+        "type": type_name(obj),
         **about,
         "content": obj.to_dict(),
     }
@@ -136,9 +147,14 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     document = read_document(Path(path))
     try:
-        return saveable_type(document["type"]).from_dict(document["content"])
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        loaded = saveable_type(document["type"]).from_dict(document["content"])
+        if not getattr(loaded, "__sklearn_is_fitted__", lambda: True)():
+            raise ValueError("the entry 'fitted' is missing from content.")
+    except (
+        ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError
+    ) as error:  # fmt: skip
         raise ValueError(f"{path} is damaged or was edited by hand: {_reason(error)}") from error
+    return loaded
 
 
 def read_document(path: Path) -> dict[str, Any]:
@@ -170,4 +186,6 @@ def _refuse_constant(name: str) -> float:
 def _reason(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"the entry {error.args[0]!r} is missing."
+    if isinstance(error, RecursionError):
+        return "its entries are nested too deeply."
     return str(error)

@@ -486,6 +486,59 @@ def test_bad_parameters(three, parameters, message):
         CalibratedClassifier(**GOOD | parameters).fit(X, y)
 
 
+def test_a_failed_fit_changes_nothing(two):
+    X, y = two[:2]
+    model = CalibratedClassifier(GaussianNB(), cv=3).fit(X, y)
+    expected = model.predict_proba(X)
+    with pytest.raises(ValueError, match="n_splits"):
+        model.set_params(cv=len(y)).fit(X, np.array(["no", "yes"])[y])
+    np.testing.assert_array_equal(model.classes_, [0, 1])
+    np.testing.assert_array_equal(model.predict_proba(X), expected)
+
+
+def test_names_of_features_are_those_of_the_last_fit(two):
+    X, y = two[:2]
+    names = [f"x{k}" for k in range(X.shape[1])]
+    model = CalibratedClassifier(GaussianNB(), cv=3).fit(pd.DataFrame(X, columns=names), y)
+    np.testing.assert_array_equal(model.feature_names_in_, names)
+    assert not hasattr(model.fit(X, y), "feature_names_in_")
+
+
+EVEN, ODD = np.arange(0, 100, 2), np.arange(1, 100, 2)
+
+
+@pytest.mark.parametrize("ensemble", [False, True])
+@pytest.mark.parametrize(("cv", "message"), [
+    ([], "cv has no folds"),
+    ([(EVEN, ODD), (np.arange(100), EVEN)], "fold 1 of cv trains on row 0, which it also holds"),
+    ([(EVEN, ODD + 1), (ODD, EVEN)], "fold 0 of cv names row 100, but the rows are 0 to 99"),
+    ([(EVEN, -ODD), (ODD, EVEN)], "fold 0 of cv names row -1"),
+    ([(np.arange(100) % 2 == 0, np.arange(100) % 2 == 1)], "array of dtype bool"),
+    ([(EVEN, [])], "fold 0 of cv has no rows to fit on, or holds none out"),
+])  # fmt: skip
+def test_bad_folds(two, cv, message, ensemble):
+    X, y = two[0][:100], two[1][:100]
+    with pytest.raises(ValueError, match=message):
+        CalibratedClassifier(GaussianNB(), cv=cv, ensemble=ensemble).fit(X, y)
+
+
+@pytest.mark.parametrize(("wrong", "message"), [
+    (1, "y mixes types"), (None, r"y\[3\] is missing"), (np.nan, r"y\[3\] is missing"),
+])  # fmt: skip
+def test_labels_that_are_no_labels(two, wrong, message):
+    X, y = two[:2]
+    labels = np.array(["no", "yes"], dtype=object)[y]
+    labels[3] = wrong
+    with pytest.raises(ValueError, match=message):
+        CalibratedClassifier(GaussianNB()).fit(X, labels)
+
+
+def test_integers_as_objects(two):
+    X, y = two[:2]
+    model = CalibratedClassifier(GaussianNB()).fit(X, y.astype(object))
+    assert model.classes_.tolist() == [0, 1]
+
+
 @pytest.mark.parametrize("ensemble", [False, True])
 def test_folds_of_one_class(two, ensemble):
     X, y, _, _ = two

@@ -203,3 +203,11 @@ def test_bad_data(exact):
         auto.predict_proba([2.0])
     with pytest.raises(ValueError, match="class True has 3 rows, fewer than the 5 folds"):
         auto.fit(p[:10], np.arange(10) < 3)
+
+
+def test_calibrators_that_can_be_read_only_once():
+    p = np.linspace(0.1, 0.9, 60)
+    y = np.arange(60) % 2
+    auto = AutoCalibration(iter([PlattScaling()]), random_state=0)
+    with pytest.raises(ValueError, match="calibrators can be read only once: pass a list"):
+        auto.fit(p, y)

@@ -621,3 +621,9 @@ def test_bad_data(binary):
         compare_calibrators(p[1:], y)
     with pytest.raises(ValueError, match=r"X\[0\] is nan, not a score"):
         compare_calibrators([np.nan, 1.0], [0, 1], input="logit")
+
+
+def test_progress_is_looked_at_before_anything_is_fitted(binary):
+    p, y, _ = binary
+    with pytest.raises(ValueError, match="progress must be None or a function, got 3"):
+        compare_calibrators(p, y, progress=3)

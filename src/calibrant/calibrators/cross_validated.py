@@ -18,8 +18,7 @@ from calibrant.containers import to_numpy
 from calibrant.entries import Entries, is_whole, optional, plain
 from calibrant.inputs import FloatArray
 from calibrant.saving import saveable
-
-Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+from calibrant.splits import Split, fold_of_each_row, read_splits
 
 _BASE = plain("a calibrator", lambda value: isinstance(value, Calibrator))
 
@@ -139,7 +138,7 @@ class CrossValidated(Calibrator):
         inputs.check_lengths(X=scores, y=codes)
         weight = inputs.as_weights(sample_weight, len(codes))
         splits = self._splits(scores, codes, classes)
-        fold_id = _fold_ids(splits, len(codes))
+        fold_id = fold_of_each_row(splits, len(codes))
         y = classes[codes]
         final = clone(self.base).fit(rows, y, sample_weight=weight, labels=classes)
         calibrators = []
@@ -194,17 +193,7 @@ class CrossValidated(Calibrator):
         else:
             cv = self.cv
         pairs = cv.split(scores, classes[codes]) if hasattr(cv, "split") else cv
-        splits = []
-        for fold, split in enumerate(pairs):
-            try:
-                train, test = split
-            except (TypeError, ValueError) as error:
-                raise ValueError(
-                    f"fold {fold} of cv is {split!r:.80}: it must be a pair of arrays, the rows to "
-                    "fit on and the rows held out."
-                ) from error
-            splits.append((_indices(train, fold, len(codes)), _indices(test, fold, len(codes))))
-        return splits
+        return read_splits(pairs, len(codes))
 
 
 def _check_members(codes: NDArray[np.intp], classes: NDArray[Any], n_folds: int) -> None:
@@ -216,43 +205,6 @@ def _check_members(codes: NDArray[np.intp], classes: NDArray[Any], n_folds: int)
             f"class {classes[few[0]].item()!r} has {count} row{'s' * (count != 1)}, fewer than the "
             f"{n_folds} folds: lower cv, or leave the class out."
         )
-
-
-def _indices(rows: Any, fold: int, n: int) -> NDArray[np.intp]:
-    indices = np.asarray(rows)
-    if indices.ndim != 1 or indices.dtype.kind not in "iu":
-        raise ValueError(
-            f"fold {fold} of cv is given by an array of dtype {indices.dtype} and shape "
-            f"{indices.shape}: it must hold row numbers, (m,) integers."
-        )
-    outside = (indices < 0) | (indices >= n)
-    if outside.any():
-        raise ValueError(
-            f"fold {fold} of cv names row {indices[outside.argmax()]}, but the rows are 0 to "
-            f"{n - 1}."
-        )
-    return indices.astype(np.intp)
-
-
-def _fold_ids(splits: list[Split], n: int) -> NDArray[np.intp]:
-    """The fold that holds each row out; every row must be held out once, by rows of others."""
-    fold_id = np.full(n, -1)
-    times = np.zeros(n, dtype=np.intp)
-    for fold, (train, test) in enumerate(splits):
-        fold_id[test] = fold
-        times += np.bincount(test, minlength=n)
-        shared = np.intersect1d(train, test)
-        if len(shared):
-            raise ValueError(
-                f"fold {fold} of cv trains on row {shared[0]}, which it also holds out: the two "
-                "sets of rows must be disjoint."
-            )
-    if (times != 1).any():
-        row = int((times != 1).argmax())
-        raise ValueError(
-            f"row {row} is in {times[row]} test folds of cv: every row must be in exactly one."
-        )
-    return fold_id
 
 
 def without_folds(calibrator: Calibrator) -> Calibrator:

@@ -19,11 +19,13 @@ from sklearn.utils.validation import _check_method_params, check_is_fitted, colu
 from calibrant import inputs
 from calibrant.calibrators import OneVsRest, PlattScaling
 from calibrant.calibrators.base import BinaryCalibrator, Calibrator
-from calibrant.classifier.folds import Split, check_partition, fit_folds
+from calibrant.classifier.folds import fit_folds
 from calibrant.classifier.pairs import CalibratedPair, fit_pair
 from calibrant.classifier.routing import routed
 from calibrant.classifier.scores import Codes, Method, Scores, response_method
 from calibrant.entries import check, one_of
+from calibrant.labels import labels_array
+from calibrant.splits import Split, fold_of_each_row, read_splits
 
 _METHODS = one_of("auto", "decision_function", "predict_proba")
 
@@ -164,41 +166,46 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             The fitted classifier.
         """
         self._check_parameters()
-        check_classification_targets(y)
         X, y = indexable(X, y)
         y = column_or_1d(y, warn=True)
+        if y.dtype.kind == "O":
+            y = labels_array(y, "y")
+        check_classification_targets(y)
         weight = inputs.as_weights(sample_weight, len(y))
         for_estimator, for_splitter = routed(self, sample_weight, fit_params)
-        self.classes_, codes = self._classes(y)
-        calibrator = self._calibrator()
+        classes, codes = self._classes(y)
+        calibrator = self._calibrator(len(classes))
         estimator = self._classifier()
         frozen = isinstance(estimator, FrozenEstimator)
         ensemble = not frozen if self.ensemble == "auto" else self.ensemble
         response = response_method(estimator, calibrator, self.method)
 
         def paired(fitted: Any, *held_out: tuple[Codes, Scores]) -> CalibratedPair:
-            return fit_pair(fitted, calibrator, held_out, codes, weight, self.classes_)
+            return fit_pair(fitted, calibrator, held_out, codes, weight, classes)
 
         if frozen and not ensemble:
-            scores = Scores.of(estimator, X, response, self.classes_)
+            scores = Scores.of(estimator, X, response, classes)
             pairs = [paired(estimator, (np.arange(len(y)), scores))]
         else:
-            splits = [*check_cv(self.cv, y, classifier=True).split(X, y, **for_splitter)]
+            pairs_of_rows = check_cv(self.cv, y, classifier=True).split(X, y, **for_splitter)
+            splits = read_splits(pairs_of_rows, len(y))
             folds = fit_folds(
-                estimator, X, y, splits, response, self.classes_, for_estimator, self.n_jobs
+                estimator, X, y, splits, response, classes, for_estimator, self.n_jobs
             )
             tests = [test for _, test in splits]
             held_out = [(test, scores) for test, (_, scores) in zip(tests, folds, strict=True)]
             if ensemble:
                 pairs = [paired(fold[0], own) for fold, own in zip(folds, held_out, strict=True)]
             else:
-                check_partition(tests, len(y))
+                fold_of_each_row(splits, len(y), unless=", unless ensemble=True")
                 own = _check_method_params(X, params=for_estimator)
                 pairs = [paired(clone(estimator).fit(X, y, **own), *held_out)]
-        self.calibrated_classifiers_ = pairs
+        self.classes_, self.calibrated_classifiers_ = classes, pairs
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(pairs[0].estimator, name):
                 setattr(self, name, getattr(pairs[0].estimator, name))
+            elif hasattr(self, name):  # of an earlier fit
+                delattr(self, name)
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -276,10 +283,10 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _classifier(self) -> Any:
         return LinearSVC(random_state=0) if self.estimator is None else self.estimator
 
-    def _calibrator(self) -> Calibrator:
+    def _calibrator(self, n_classes: int) -> Calibrator:
         """The calibrator, made to fit the number of classes."""
         calibrator = PlattScaling() if self.calibrator is None else self.calibrator
-        if len(self.classes_) > 2 and isinstance(calibrator, BinaryCalibrator):
+        if n_classes > 2 and isinstance(calibrator, BinaryCalibrator):
             return OneVsRest(calibrator)
         return calibrator
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params
 
-from calibrant.classifier.scores import Codes, Response, Scores
-
-Split = tuple[Codes, Codes]
+from calibrant.classifier.scores import Response, Scores
+from calibrant.splits import Split
 
 
 def fit_folds(
@@ -48,14 +46,3 @@ def _fit_fold(
     own = _check_method_params(X, params=params, indices=train)
     estimator.fit(_safe_indexing(X, train), y[train], **own)
     return estimator, Scores.of(estimator, _safe_indexing(X, test), response, classes)
-
-
-def check_partition(tests: Sequence[Codes], n: int) -> None:
-    """Raise ValueError unless every row is held out exactly once."""
-    times = np.bincount(np.concatenate(tests), minlength=n)
-    if (times != 1).any():
-        row = int((times != 1).argmax())
-        raise ValueError(
-            f"row {row} is in {times[row]} test folds of cv: every row must be in exactly one, "
-            "unless ensemble=True."
-        )

@@ -26,8 +26,7 @@ from calibrant.parallel import Progress, Workers
 from calibrant.recalibration.layers import FittingRows, fit_layers
 from calibrant.recalibration.maps import MonotoneMaps, isotonic_knots
 from calibrant.recalibration.search import Grid
-
-Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+from calibrant.splits import Split
 
 
 class Rows(NamedTuple):

@@ -17,25 +17,26 @@ from calibrant.forecasts.base import Floats, Forecast
 from calibrant.metrics.grids import as_levels, as_min_group_size, as_thresholds, cdf_at
 from calibrant.parallel import Progress, Workers
 from calibrant.recalibration.base import Recalibration, weights_or_ones
-from calibrant.recalibration.early_stopping import Rows, Split, choose
+from calibrant.recalibration.early_stopping import Rows, choose
 from calibrant.recalibration.layers import FittingRows, Layer, LayerRecord, fit_layers
 from calibrant.recalibration.maps import MonotoneMaps
 from calibrant.recalibration.recalibrated import Recalibrated
 from calibrant.recalibration.search import Grid
 from calibrant.saving import saveable
+from calibrant.splits import Split, read_splits
 
 _TOL = 0.05
 
 
-def _read_splits(cv: Any, n: int) -> list[Split]:
+def _splits(cv: Any, n: int) -> list[Split]:
     try:
-        splits = [tuple(map(np.asarray, split)) for split in check_cv(cv).split(np.zeros(n))]
-        return [(train.astype(np.intp), test.astype(np.intp)) for train, test in splits]
+        pairs = [*check_cv(cv).split(np.zeros(n))]
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"cv gives no splits of {n} rows ({error}): it must be a number of folds, a splitter "
             "that needs no labels, or pairs of arrays of row numbers."
         ) from error
+    return read_splits(pairs, n)
 
 
 def _is_history(value: Any) -> bool:
@@ -254,17 +255,7 @@ class ThresholdRecalibration(Recalibration):
                 )
             seed = int(as_generator(self.random_state).integers(2**32))
             cv = KFold(int(cv), shuffle=True, random_state=seed)
-        splits = _read_splits(cv, n)
-        if not splits:
-            raise ValueError("cv has no splits: it needs at least one.")
-        for fold, split in enumerate(splits):
-            for part, rows in zip(("train", "test"), split, strict=True):
-                if len(rows) == 0 or not 0 <= rows.min() <= rows.max() < n:
-                    raise ValueError(
-                        f"the {part} rows of split {fold} of cv are none, or not among the {n} "
-                        "rows: give numbers of rows, counted from 0."
-                    )
-        return splits
+        return _splits(cv, n)
 
     def _counted(self, layers: Iterable[Layer], total: int) -> Iterator[Layer]:
         for done, layer in enumerate(layers, start=1):

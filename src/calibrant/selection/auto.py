@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -171,6 +171,8 @@ class AutoCalibration(Calibrator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        if isinstance(self.calibrators, Iterator):
+            raise ValueError("calibrators can be read only once: pass a list.")
         if self.calibrators is not None:
             named_calibrators(self.calibrators)
 

@@ -143,6 +143,8 @@ def compare_calibrators(
         check_confidence_level(confidence_level),
         as_seed(random_state),
     )
+    if progress is not None and not callable(progress):
+        raise ValueError(f"progress must be None or a function, got {progress!r:.80}.")
     data = read_data(X, y, input, labels, sample_weight)
     unfit: dict[str, str] = {}
     if calibrators is None:
