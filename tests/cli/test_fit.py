@@ -126,7 +126,7 @@ def test_a_method_that_fails_is_listed_with_its_reason(
     def fail(*arguments: object, **options: object) -> None:
         raise ValueError("beta has its reasons")
 
-    monkeypatch.setattr(BetaCalibration, "_fit", fail)
+    monkeypatch.setattr(BetaCalibration, "fit", fail)
     run = calibrant(*BINARY, "--json")
     assert "beta has its reasons" in run.json["comparison"]["failures"]["beta"]
     run = calibrant(*BINARY, "--force")

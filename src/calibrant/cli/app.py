@@ -228,6 +228,7 @@ def demo(
         "demo"
     ),
     force: Force = False,
+    as_json: Json = False,
 ) -> None:
     """Do the whole job on real forecasts that come with calibrant.
 
@@ -240,4 +241,4 @@ def demo(
     if output.exists() and not force and (output.is_file() or any(output.iterdir())):
         raise UserError(f"{output} exists already: choose another --output or pass --force.")
     with as_user_error():
-        run(output, overwrite=force)
+        run(output, overwrite=force, as_json=as_json)
