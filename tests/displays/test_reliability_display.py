@@ -13,7 +13,11 @@ from scipy import stats
 from sklearn.linear_model import LogisticRegression
 
 from calibrant import PlattScaling, reliability_table
-from calibrant.displays import ReliabilityDisplay
+from calibrant.displays import (
+    ReliabilityDisplay,
+    ReliabilityGapDisplay,
+    ThresholdCalibrationDisplay,
+)
 
 CLASSES = np.array(["ant", "bee", "cat", "dog", "eel"])
 
@@ -461,3 +465,47 @@ def test_bad_panels():
         ReliabilityDisplay.from_table(table, classes=["fox"])
     with pytest.raises(ValueError, match="ax holds 1 axes for 4 panels: pass 4, or leave ax out"):
         ReliabilityDisplay.from_table(table, ax=plt.subplots()[1])
+
+
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [
+        ([], r"classes must be a list of labels, got \[\]"),
+        (1, "classes must be a list of labels, got 1"),
+        ("ab", "classes must be a list of labels, got 'ab'"),
+        ([[1]], r"classes names \[1\], which the table does not have: it has \[0, 1, 2\]"),
+        ([1, 1], "classes names 1 twice: name each class once"),
+    ],
+)
+def test_classes_that_cannot_be_shown(classes, message):
+    prob = np.random.default_rng(0).dirichlet(np.ones(3), 30)
+    with pytest.raises(ValueError, match=message):
+        ReliabilityDisplay.from_predictions(np.arange(30) % 3, prob, classes=classes)
+
+
+def test_estimators_that_are_none():
+    class Nameless:
+        def predict_proba(self, X):
+            return [[0.5, 0.5]]
+
+    with pytest.raises(ValueError, match="estimator Nameless has no classes_: use from_pred"):
+        ReliabilityDisplay.from_estimator(Nameless(), [[0.0]], [1])
+    with pytest.raises(ValueError, match="estimator is the class Nameless: pass a fitted inst"):
+        ReliabilityDisplay.from_estimator(Nameless, [[0.0]], [1])
+
+
+@pytest.mark.parametrize(
+    "display", [ReliabilityDisplay, ReliabilityGapDisplay, ThresholdCalibrationDisplay]
+)
+def test_displays_of_something_else(display):
+    with pytest.raises(ValueError, match="must be a .*, got int"):
+        display(3).plot()
+
+
+def test_probabilities_and_weights_near_the_ends_of_floating_point():
+    rng = np.random.default_rng(0)
+    y = rng.random(50) < 0.5
+    ReliabilityDisplay.from_predictions(y, np.full(50, 1e-300), scale="logit")
+    ReliabilityDisplay.from_predictions(
+        y, rng.random(50), sample_weight=np.full(50, 1e305), sized=True
+    )

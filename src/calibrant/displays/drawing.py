@@ -80,10 +80,12 @@ def check_flag(value: Any, name: str) -> bool:
 
 def predictions_of(estimator: Any, X: Any) -> tuple[Any, Any, str]:
     """What a classifier or calibrator predicts, its classes, and what it is called."""
-    kind = type(estimator).__name__
+    kind = _instance_of(estimator)
     if not hasattr(estimator, "predict_proba"):
         raise ValueError(f"estimator {kind} has no predict_proba: use from_predictions.")
     prob = estimator.predict_proba(X)
+    if not hasattr(estimator, "classes_"):
+        raise ValueError(f"estimator {kind} has no classes_: use from_predictions.")
     return prob, estimator.classes_, kind
 
 
@@ -92,7 +94,7 @@ def forecasts_of(estimator: Any, X: Any) -> tuple[Forecast, str]:
     from calibrant.forecasts import as_forecast, from_return_std
     from calibrant.recalibration.base import Recalibration
 
-    kind = type(estimator).__name__
+    kind = _instance_of(estimator)
     if isinstance(estimator, Recalibration):
         return estimator.transform(X), kind
     for method in ("pred_dist", "predict_proba"):  # NGBoost's and skpro's
@@ -107,6 +109,19 @@ def forecasts_of(estimator: Any, X: Any) -> tuple[Forecast, str]:
     if not hasattr(estimator, "predict"):
         raise ValueError(f"estimator {kind} has no predict: use from_predictions.")
     return from_return_std(estimator, X), kind
+
+
+def check_type(value: Any, name: str, kind: type) -> None:
+    """Raise ValueError unless a display was made with an instance of the class."""
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} must be a {kind.__name__}, got {type(value).__name__}.")
+
+
+def _instance_of(estimator: Any) -> str:
+    """What it is called; ValueError for a class."""
+    if isinstance(estimator, type):
+        raise ValueError(f"estimator is the class {estimator.__name__}: pass a fitted instance.")
+    return type(estimator).__name__
 
 
 def n_series(ax: Axes) -> int:

@@ -186,8 +186,6 @@ class ReliabilityDisplay:
         ValueError
             If `table` is something else, or as for `plot`.
         """
-        if not isinstance(table, ReliabilityTable):
-            raise ValueError(f"table must be a ReliabilityTable, got {type(table).__name__}.")
         return cls(table, name=name).plot(ax, **options)
 
     def plot(
@@ -250,6 +248,7 @@ class ReliabilityDisplay:
         ImportError
             If matplotlib is not installed.
         """
+        drawing.check_type(self.table, "table", ReliabilityTable)
         options = Options(
             scale,
             bands.checked_band(band, self.table),

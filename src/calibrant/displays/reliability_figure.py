@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from calibrant.arguments import check_n_bins
 from calibrant.displays import drawing
@@ -29,13 +32,24 @@ def tables_to_draw(
     if classes is None:
         worst = sorted(tables, key=lambda label: -tables[label].ece())
         return {label: tables[label] for label in worst[: _check_n_panels(n_panels)]}
-    for label in classes:
-        if label not in tables:
+    return {label: tables[label] for label in _checked(classes, table)}
+
+
+def _checked(classes: Any, table: ReliabilityTable) -> list[Any]:
+    """The labels asked for: at least one, each in the table and named once."""
+    known = table.classes.tolist()
+    labels = None if isinstance(classes, str) or not isinstance(classes, Iterable) else [*classes]
+    if not labels:
+        raise ValueError(f"classes must be a list of labels, got {classes!r:.80}.")
+    for place, label in enumerate(labels):
+        if not np.isscalar(label) or label not in known:
             raise ValueError(
                 f"classes names {label!r}, which the table does not have: "
                 f"it has {shown(table.classes)}."
             )
-    return {label: tables[label] for label in classes}
+        if label in labels[:place]:
+            raise ValueError(f"classes names {label!r} twice: name each class once.")
+    return labels
 
 
 def check_scale(scale: Any, axes: list[Axes] | None) -> None:

@@ -173,8 +173,6 @@ class ReliabilityGapDisplay:
         ValueError
             If `table` is something else, or as for `plot`.
         """
-        if not isinstance(table, DecisionTable):
-            raise ValueError(f"table must be a DecisionTable, got {type(table).__name__}.")
         return cls(table, name=name).plot(ax, **options)
 
     def plot(
@@ -216,6 +214,7 @@ class ReliabilityGapDisplay:
             If matplotlib is not installed.
         """
         _check(by, measure)
+        drawing.check_type(self.table, "table", DecisionTable)
         axes = drawing.axes_or_new(ax)
         means = self.table.by_threshold() if by == "threshold" else self.table.by_cost_ratio()
         k = drawing.n_series(axes) // (2 if measure == "losses" else 1)

@@ -113,6 +113,7 @@ def _set_scale(ax: Axes, scale: str) -> None:
     if scale == "logit":
         ax.set_xscale("logit", nonpositive="mask")
         ax.set_yscale("logit", nonpositive="mask")
+        ax.autoscale(False)  # it overflows at probabilities near 0, and limits are set below
 
 
 def _diagonal(scale: str) -> tuple[Floats, Floats]:
@@ -142,7 +143,7 @@ def _draw_band(ax: Axes, table: ReliabilityTable, options: Options, colour: Any)
 
 def _draw_points(ax: Axes, table: ReliabilityTable, look: dict[str, Any]) -> PathCollection:
     """Markers whose areas are proportional to what the bins hold."""
-    area = 220.0 * table.weight / table.weight.max()
+    area = 220.0 * (table.weight / table.weight.max())
     return ax.scatter(
         table.mean_prob, table.observed, s=area, marker=look["marker"], color=look["color"],
         edgecolor=ax.get_facecolor(), linewidth=0.6, alpha=0.85, zorder=2.1, label="_",

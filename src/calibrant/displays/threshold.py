@@ -170,10 +170,6 @@ class ThresholdCalibrationDisplay:
         ValueError
             If `error` is something else, or as for `plot`.
         """
-        if not isinstance(error, ThresholdCalibrationError):
-            raise ValueError(
-                f"error must be a ThresholdCalibrationError, got {type(error).__name__}."
-            )
         return cls(error, name=name).plot(ax, vmax=vmax)
 
     def plot(self, ax: Any = None, *, name: str | None = None, vmax: float | None = None) -> Self:
@@ -200,6 +196,7 @@ class ThresholdCalibrationDisplay:
         ImportError
             If matplotlib is not installed.
         """
+        drawing.check_type(self.error, "error", ThresholdCalibrationError)
         number = isinstance(vmax, Real) and not isinstance(vmax, bool)
         if vmax is not None and not (number and 0.0 < vmax < np.inf):
             raise ValueError(f"vmax must be a positive number, got {vmax!r}.")
