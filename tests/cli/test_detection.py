@@ -109,6 +109,15 @@ def test_a_name_with_blanks_is_quoted(calibrant, two: pl.DataFrame, tmp_path: Pa
     assert taken(calibrant("evaluate", "two.csv", *QUICK)) == "--label y --prob 'my p'"
 
 
+def test_names_that_look_like_patterns(calibrant, two: pl.DataFrame, tmp_path: Path) -> None:
+    renamed = two.select("p", pl.col("y").alias("^.*$"), pl.col("id").alias("*"))
+    renamed.write_csv(tmp_path / "two.csv")
+    run = calibrant("evaluate", "two.csv", "--weight", "*", *QUICK)
+    assert taken(run) == "--label '^.*$' --prob p"
+    expected = cb.ece(two["y"], two["p"], sample_weight=two["id"])
+    assert run.json["metrics"]["ece"]["estimate"] == pytest.approx(expected)
+
+
 def test_named_columns_stay_and_the_rest_is_found(calibrant, binary: pl.DataFrame) -> None:
     for named, found in [
         (("--label", "name", "--pos-label", "won"), "--prob p"),

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 
 from calibrant.cli.errors import UserError, listed
 from calibrant.cli.predictions import (
@@ -206,7 +207,7 @@ def _aggregates(name: str, dtype: pl.DataType) -> tuple[pl.Expr, ...]:
 def _labels(table: Table, names: Sequence[str]) -> dict[str, list[Any]]:
     """The labels in some columns, as they are read."""
     schema = table.lazy.collect_schema()
-    columns = [pl.col(n).cast(pl.String) if _is_text(schema[n]) else pl.col(n) for n in names]
+    columns = [_column(name, schema[name]) for name in names]
     found = table.aggregate([column.unique().implode() for column in columns])
     return {name: _as_labels(found[name][0]) for name in names}
 
@@ -229,8 +230,13 @@ def _sum_to_one(table: Table, names: Sequence[str]) -> bool:
 
 def _plain(name: str, dtype: pl.DataType) -> pl.Expr:
     """The values of a column; of text without blanks around it."""
-    column = pl.col(name)
-    return column.cast(pl.String).str.strip_chars() if _is_text(dtype) else column
+    column = _column(name, dtype)
+    return column.str.strip_chars() if _is_text(dtype) else column
+
+
+def _column(name: str, dtype: pl.DataType) -> pl.Expr:
+    column = cs.by_name(name).as_expr()  # to pl.col, some names are patterns
+    return column.cast(pl.String) if _is_text(dtype) else column
 
 
 def _is_text(dtype: pl.DataType) -> bool:

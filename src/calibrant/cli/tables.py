@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import polars.selectors as cs
 
 from calibrant.cli.errors import UserError, first_line, listed
 
@@ -55,7 +56,8 @@ class Table(ABC):
         self.require(names)
         self.require_rows()
         with self.reading():
-            frame = self.lazy.select(names).collect()
+            # A bare name such as ^p.*$ would be a pattern.
+            frame = self.lazy.select(cs.by_name(*names)).collect()
         return self._checked(frame)
 
     def aggregate(self, expressions: Sequence[pl.Expr]) -> pl.DataFrame:
