@@ -138,6 +138,10 @@ def test_is_a_picture_where_scripts_do_not_run(binary_report, browser, tmp_path)
     shown = "document.querySelector('#panel-chart svg').getBoundingClientRect().height"
     assert browser.evaluate(shown) > 200
     assert browser.evaluate("document.getElementById('panel').hidden") is True
+    assert text(browser, "panel-choice") == (
+        "A miss costs as much as a false alarm. Act where the probability is at least 0.5."
+    )
+    assert browser.evaluate("document.getElementById('panel-choice').getClientRects().length > 0")
     assert browser.evaluate("document.querySelectorAll('#panel-chart svg[role=img] path').length")
 
 
@@ -177,6 +181,42 @@ def test_is_accessible_by_the_rules_of_axe(opened, scheme):
         "`${one.id}: ${one.nodes.map((node) => node.html.slice(0, 80)).join(' ')}`))"
     )
     assert found == []
+
+
+def test_print_tells_costs_and_threshold(opened, page):
+    found, browser = opened
+    data, rows = page(found.html).panel()
+    move(browser, "panel-cost", 2)
+    move(browser, "panel-threshold", 5)
+    shown = f"{rows[2]['threshold'][5]:{'.3g' if data['chosen'] else '.12g'}}"
+    lead = (
+        "Act where the probability is at least " if data["chosen"] else "Threshold of the outcome: "
+    )
+    expected = f"{data['costs'][2]}. {lead}{shown}.".replace("-", "\N{MINUS SIGN}")
+    assert text(browser, "panel-choice") == expected
+    visible = "document.getElementById('panel-choice').getClientRects().length > 0"
+    assert not browser.evaluate(visible)
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    try:
+        assert browser.evaluate(visible)
+        assert not browser.evaluate("document.getElementById('panel').getClientRects().length > 0")
+    finally:
+        browser.call("Emulation.setEmulatedMedia", media="")
+
+
+def test_lines_differ_without_their_colours(opened):
+    _, browser = opened
+    lines = browser.evaluate(
+        f"[...({GROUP}).querySelectorAll('.mark-line path')].map((e) => "
+        "[Number(e.getAttribute('stroke-width')), e.getAttribute('stroke-dasharray')])"
+    )
+    symbols = browser.evaluate(
+        f"[...({GROUP}).querySelectorAll('.role-legend-symbol path')].map((e) => "
+        "[Number(e.getAttribute('stroke-width')), e.getAttribute('stroke-dasharray')])"
+    )
+    assert lines == symbols
+    assert len({tuple(line) for line in lines}) == 4
+    assert max(width for width, _ in lines) > 2 * min(width for width, _ in lines)
 
 
 def test_prints(opened):

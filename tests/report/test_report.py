@@ -163,6 +163,31 @@ def test_panel_values_are_the_library_s(binary, binary_report, page):
             assert rows[c]["acting_0"][t] == pytest.approx((prob >= thresholds[t]).mean())
 
 
+def test_panel_of_the_recommended_calibrator(binary, binary_report, page):
+    y, prob, _ = binary
+    found = compare_calibrators(prob, y, n_resamples=99, random_state=0)
+    after = found.predictions[found.recommended]
+    data, rows = page(binary_report.html).panel()
+    c = data["costs"].index("A miss costs 3 times as much as a false alarm")
+    for t, threshold in list(enumerate(rows[c]["threshold"]))[::10]:
+        act = after >= threshold
+        promised = np.where(act, 1.0 - after, 3.0 * after).mean()
+        came = np.where(act, y == 0, 3.0 * (y == 1)).mean()
+        assert rows[c]["predicted_1"][t] == pytest.approx(promised, abs=1e-8)
+        assert rows[c]["realised_1"][t] == pytest.approx(came, abs=1e-8)
+        assert rows[c]["acting_1"][t] == pytest.approx(act.mean())
+
+
+def test_brier_score_is_explained_as_what_it_is(page):
+    rng = np.random.default_rng(8)
+    prob = rng.dirichlet(np.ones(3), 60)
+    y = np.r_[np.arange(3), rng.integers(3, size=57)]
+    found = report(y, prob, n_resamples=9)
+    (row,) = (row for row in page(found.html).tables["Key numbers"] if "Brier" in row[0])
+    assert "summed over the classes" in row[0]
+    assert row[1] == number(((prob - np.eye(3)[y]) ** 2).sum(axis=1).mean())
+
+
 def test_the_same_input_gives_the_same_bytes(binary, binary_report):
     y, prob, by = binary
     again = report(pl.Series(y), pl.Series(prob), by=pl.Series(by), n_resamples=99)

@@ -61,9 +61,7 @@ def test_scale_of_weights_changes_nothing(classes, classes_report, page, scale):
 
 
 @pytest.mark.parametrize("scale", ["sum of one", 1000.0])
-def test_scale_of_weights_changes_nothing_about_forecasts(
-    outcomes, outcomes_report, page, scale
-):
+def test_scale_of_weights_changes_nothing_about_forecasts(outcomes, outcomes_report, page, scale):
     forecast, y, weight, by = outcomes
     factor = 1.0 / weight.sum() if scale == "sum of one" else scale
     found = forecast_report(forecast, y, sample_weight=factor * weight, by=by, n_resamples=19)

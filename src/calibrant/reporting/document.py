@@ -116,6 +116,7 @@ def _environment() -> Environment:
         "percent": percent,
         "thousands": lambda value: f"{value:,.10g}",
         "pvalue": pvalue,
+        "minus": minus,
         "is_pvalue": lambda value: text if (text := pvalue(value))[0] == "<" else f"= {text}",
         "capfirst": lambda text: text[:1].upper() + text[1:],
     }
@@ -131,7 +132,12 @@ def number(value: float | None, sign: str = "") -> str:
         form = ",.4g"
     elif 0 < abs(value) < 0.001:
         form = ".2g"
-    return format(value, sign + form).replace("-", "\N{MINUS SIGN}")
+    return minus(format(value, sign + form))
+
+
+def minus(text: str) -> str:
+    """A number with the sign that is as wide as a plus."""
+    return text.replace("-", "\N{MINUS SIGN}")
 
 
 def signed(value: float | None) -> str:

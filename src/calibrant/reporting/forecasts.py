@@ -11,7 +11,7 @@ from calibrant.arguments import check_n_resamples
 from calibrant.inputs import as_weights
 from calibrant.metrics.grids import quantiles
 from calibrant.reporting import provenance
-from calibrant.reporting.document import Report, check_dependencies, render
+from calibrant.reporting.document import Report, check_dependencies, minus, render
 from calibrant.reporting.forecast_findings import Findings, find
 from calibrant.reporting.forecast_rows import Rows, read_rows
 from calibrant.reporting.panel import make_panel
@@ -147,10 +147,11 @@ def _page(found: Findings, title: str, done: dict[str, str], seed: int) -> str:
 def _facts(rows: Rows) -> str:
     """Of what and how many."""
     n = len(rows.y)
-    low, middle, high = quantiles(rows.y, rows.weight, (0.05, 0.5, 0.95))
+    found = quantiles(rows.y, rows.weight, (0.05, 0.5, 0.95))
+    low, middle, high = (minus(f"{value:.4g}") for value in found)
     return (
-        f"{n:,} row{'s' if n != 1 else ''}; outcomes of {middle:.4g} in the middle, nine of ten "
-        f"from {low:.4g} to {high:.4g}"
+        f"{n:,} row{'s' if n != 1 else ''}; outcomes of {middle} in the middle, nine of ten from "
+        f"{low} to {high}"
     )
 
 
@@ -162,6 +163,7 @@ def _what_was_done(
     seed: int,
 ) -> dict[str, str]:
     rows, tce = found.rows, found.evaluation.threshold
+    low, high = (minus(f"{tce.thresholds[k]:.4g}") for k in (0, -1))
     table = found.evaluation.decisions
     done = {} if date is None else {"Date": str(date)}
     done |= {
@@ -169,9 +171,8 @@ def _what_was_done(
         "Forecasts": type(rows.forecast).__name__,
         "Intervals": f"95 %, percentile bootstrap, {n_resamples:,} resamples of rows",
         "Test": "Kolmogorov's, of uniform PITs",
-        "Threshold calibration": f"{len(tce.thresholds)} thresholds from {tce.thresholds[0]:.4g} "
-        f"to {tce.thresholds[-1]:.4g}, {len(tce.levels)} levels, groups of at least "
-        f"{tce.min_group_size:g} rows",
+        "Threshold calibration": f"{len(tce.thresholds)} thresholds from {low} to {high}, "
+        f"{len(tce.levels)} levels, groups of at least {tce.min_group_size:g} rows",
         "Decision makers": f"{len(table.thresholds)} thresholds, {len(table.cost_ratios)} cost "
         f"ratios, {len(table.levels)} rules; the two errors cost {table.total:g} together",
     }

@@ -139,7 +139,7 @@ def _curves(lines: dict[str, str]) -> altair.Chart:
         symbolSize=600, labelExpr="names[datum.label]",
     )  # fmt: skip
     colour = alt.Scale(domain=[*lines], range=colours)
-    stroke = alt.Scale(domain=[*lines], range=strokes)
+    stroke = alt.Scale(type="ordinal", domain=[*lines], range=strokes)
     dash = alt.Scale(domain=[*lines], range=dashes)
     line = alt.Chart().transform_fold([*lines], as_=["line", "loss"]).mark_line()
     curves: altair.Chart = line.encode(
