@@ -105,8 +105,8 @@ def test_panel_has_the_recalibrated_forecasts(split, after, biased_report, page)
 
 def test_what_cannot_be_fitted_says_why(page):
     rng = np.random.default_rng(3)
-    members = rng.normal(size=(90, 8))
-    found = forecast_report(Ensemble(members), rng.normal(size=90), n_resamples=9)
+    members = rng.normal(size=(60, 8))
+    found = forecast_report(Ensemble(members), rng.normal(size=60), n_resamples=9)
     rows = page(found.html).tables["Recalibrations, held-out rows"][1:]
     by_name = {row[0].split()[0]: row for row in rows}
     left_out = by_name["DistributionRecalibration"]
@@ -117,8 +117,8 @@ def test_what_cannot_be_fitted_says_why(page):
 
 def test_why_a_fit_failed_is_told(page):
     rng = np.random.default_rng(5)
-    parts = [Normal(rng.normal(size=90), 1.0 + k) for k in range(8)]
-    found = forecast_report(Mixture(np.full(8, 1 / 8), parts), rng.normal(size=90), n_resamples=9)
+    parts = [Normal(rng.normal(size=60), 1.0 + k) for k in range(8)]
+    found = forecast_report(Mixture(np.full(8, 1 / 8), parts), rng.normal(size=60), n_resamples=9)
     rows = page(found.html).tables["Recalibrations, held-out rows"][1:]
     (row,) = (row for row in rows if row[0].startswith("Distribution"))
     assert "could not be fitted: n_bins=20 cells for each of 24 parameters are too many" in row[0]
@@ -127,15 +127,15 @@ def test_why_a_fit_failed_is_told(page):
 
 def test_intervals_are_those_of_resampled_rows(page):
     rng = np.random.default_rng(4)
-    mu = rng.normal(size=80)
-    forecast, y = Normal(mu, 0.5), mu + 0.3 + rng.normal(size=80)
-    weight = rng.gamma(2.0, size=80)
+    mu = rng.normal(size=59)
+    forecast, y = Normal(mu, 0.5), mu + 0.3 + rng.normal(size=59)
+    weight = rng.gamma(2.0, size=59)
     found = forecast_report(forecast, y, sample_weight=weight, n_resamples=999)
     thresholds = np.linspace(*np.quantile(y, [0.02, 0.98]), 50)
     options = {"thresholds": thresholds, "total": 1.0, "strict": False, "n_resamples": 0}
     drawn = []
     for _ in range(200):
-        rows = rng.integers(80, size=80)
+        rows = rng.integers(59, size=59)
         own = forecast[rows], y[rows]
         weights = {"sample_weight": weight[rows]}
         table = decision_table(*own, **options, **weights)

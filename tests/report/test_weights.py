@@ -51,20 +51,16 @@ def outcomes_report(outcomes):
     return forecast_report(forecast, y, sample_weight=weight, by=by, n_resamples=19)
 
 
-@pytest.mark.parametrize("scale", ["sum of one", 1000.0])
-def test_scale_of_weights_changes_nothing(classes, classes_report, page, scale):
+def test_scale_of_weights_changes_nothing(classes, classes_report, page):
     y, prob, weight, by = classes
-    factor = 1.0 / weight.sum() if scale == "sum of one" else scale
-    found = report(y, prob, sample_weight=factor * weight, by=by, n_resamples=19)
+    found = report(y, prob, sample_weight=weight / weight.sum(), by=by, n_resamples=19)
     assert found.verdict == classes_report.verdict
     assert page(found.html).tables == page(classes_report.html).tables
 
 
-@pytest.mark.parametrize("scale", ["sum of one", 1000.0])
-def test_scale_of_weights_changes_nothing_about_forecasts(outcomes, outcomes_report, page, scale):
+def test_scale_of_weights_changes_nothing_about_forecasts(outcomes, outcomes_report, page):
     forecast, y, weight, by = outcomes
-    factor = 1.0 / weight.sum() if scale == "sum of one" else scale
-    found = forecast_report(forecast, y, sample_weight=factor * weight, by=by, n_resamples=19)
+    found = forecast_report(forecast, y, sample_weight=weight / weight.sum(), by=by, n_resamples=19)
     assert found.verdict == outcomes_report.verdict
     assert page(found.html).tables == page(outcomes_report.html).tables
 
@@ -128,7 +124,7 @@ def test_weighted_kolmogorov_and_holm(outcomes, outcomes_report, page):
 
 
 def test_facts_count_weights():
-    y = np.arange(1.0, 101.0)
+    y = np.arange(1.0, 60.0)
     weight = np.where(y <= 10, 1000.0, 1e-6)
     found = forecast_report(Normal(y, 1.0), y, sample_weight=weight, n_resamples=9)
     middle, low, high = (
