@@ -406,7 +406,7 @@ def test_a_calibrator_that_was_not_fitted(calibrant, tmp_path: Path) -> None:
     del document["content"]["fitted"]
     (tmp_path / "c.json").write_text(json.dumps(document))
     run = calibrant("apply", "c.json", "data.csv", "--prob", "p", "--output", "out.csv")
-    assert_refused(run, "c.json holds a calibrator that was not fitted")
+    assert_refused(run, "c.json is damaged or was edited by hand: the entry 'fitted' is")
 
 
 def assert_refused(run, message: str) -> None:

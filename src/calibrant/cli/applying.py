@@ -25,8 +25,6 @@ def load_calibrator(path: Path) -> Calibrator:
     loaded = load(path)
     if not isinstance(loaded, Calibrator):
         raise UserError(f"{path} holds a {type(loaded).__name__}, not a calibrator.")
-    if not hasattr(loaded, "classes_"):
-        raise UserError(f"{path} holds a calibrator that was not fitted.")
     return loaded
 
 

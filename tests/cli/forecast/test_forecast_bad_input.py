@@ -141,7 +141,7 @@ def test_calibrator_files(calibrant, tmp_path: Path, command: str) -> None:
     for name, message in [
         ("none.json", "there is no file none.json"),
         ("half.json", "half.json is not a complete JSON file"),
-        ("unfitted.json", "holds a recalibration that was not fitted"),
+        ("unfitted.json", "unfitted.json is damaged or was edited by hand"),
         ("platt.json", "platt.json holds a PlattScaling, not a recalibration of forecasts"),
         ("ensemble.json", "use forecasts of the family that was fitted"),
     ]:

@@ -150,8 +150,6 @@ def load_recalibration(path: Path) -> Recalibration:
         raise UserError(
             f"{path} holds a {type(loaded).__name__}, not a recalibration of forecasts."
         )
-    if not loaded.__sklearn_is_fitted__():
-        raise UserError(f"{path} holds a recalibration that was not fitted.")
     return loaded
 
 
