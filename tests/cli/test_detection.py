@@ -240,6 +240,8 @@ def test_nothing_is_guessed_where_values_are_missing(
     refused(calibrant("evaluate", file), "column y (empty in some rows)", "--label")
     file = written(y=y, x=["a", None, "b"], p=p)
     refused(calibrant("evaluate", file), "y, x (empty in some rows); name what happened")
+    file = written(y=y, x=["a", "  ", "b"], p=p)
+    refused(calibrant("evaluate", file), "y, x (empty in some rows); name what happened")
     file = written(y=y, p=p, notes=pl.Series([None, None, "see above"]))
     assert taken(calibrant("evaluate", file, *QUICK)) == "--label y --prob p"
 

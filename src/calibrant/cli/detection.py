@@ -163,8 +163,7 @@ def _check_names(
     """Raise UserError unless columns of several classes are named after them."""
     if len(predictions) == 1:
         return
-    named = named_labels(predictions, labels)
-    if named is None or len(named) != len(labels):
+    if named_labels(predictions, labels) is None:
         raise UserError(
             f"the names of {listed([*predictions], 6)} in {table.name} do not end with the labels "
             f"of {whose} ({listed([str(one) for one in labels], 6)}), so that it is not clear "
