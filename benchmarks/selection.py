@@ -191,6 +191,12 @@ class Measured:
         prob = self.prob[AS_THEY_ARE]
         return range(2 if prob.ndim == 1 else prob.shape[1])
 
+    def estimate(self, metric: str, name: str) -> str:
+        """A metric of one candidate with its 95 % interval."""
+        value = self.value(metric, name)
+        low, high = percentile_interval(value, self.distribution(metric, name), 0.95)
+        return f"{value:.4f} ({low:.4f} to {high:.4f})"
+
     def difference(self, metric: str, first: str, second: str) -> str:
         """A metric of one candidate minus that of another, with its 95 % interval."""
         if first == second:
@@ -254,8 +260,8 @@ def main_table(found: list[Measured]) -> str:
                 one.case.name,
                 f"{len(one.case.fitting):,} / {len(one.y):,}",
                 one.chosen,
-                f"{losses[AS_THEY_ARE]:.4f}",
-                f"{losses[one.chosen]:.4f}",
+                one.estimate("log_loss", AS_THEY_ARE),
+                one.estimate("log_loss", one.chosen),
                 one.difference("log_loss", one.chosen, AS_THEY_ARE),
                 best,
                 one.difference("log_loss", one.chosen, best),
@@ -274,17 +280,14 @@ def error_table(found: list[Measured]) -> str:
         cells = [one.case.name]
         for metric in ("brier", "classwise", "confidence"):
             if metric == "confidence" and one.binary:
-                cells += ["", ""]
+                cells += ["", "", ""]
                 continue
-            before, after = (one.value(metric, name) for name in (AS_THEY_ARE, one.chosen))
-            cells += [
-                f"{before:.4f} / {after:.4f}",
-                one.difference(metric, one.chosen, AS_THEY_ARE),
-            ]
+            cells += [one.estimate(metric, name) for name in (AS_THEY_ARE, one.chosen)]
+            cells.append(one.difference(metric, one.chosen, AS_THEY_ARE))
         rows.append(cells)
     heads = ["predictions"]
     for name in ("Brier", "ECE", "ECE, top label"):
-        heads += [f"{name} before / after", "difference"]
+        heads += [f"{name} before", "after", "difference"]
     return markdown(heads, rows)
 
 
