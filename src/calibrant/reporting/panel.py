@@ -118,7 +118,7 @@ def _chart(stakes: Stakes) -> altair.LayerChart:
                     alt.param(name="names", value=lines))
         .properties(width=_SIZE[0], height=_SIZE[1], description=_DESCRIPTION)
         .configure(background="transparent", font="system-ui, sans-serif",
-                   padding={"left": 0, "right": 16, "top": 6, "bottom": 0})
+                   padding={"left": 0, "right": 16, "top": 6, "bottom": 6})
         .configure_view(stroke=None)
         .configure_axis(grid=False, domainColor=_INK, tickColor=_INK,
                         labelFontSize=12, titleFontSize=12, **ink)
