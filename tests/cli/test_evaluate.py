@@ -142,6 +142,18 @@ def test_weights_count_as_repeated_rows(calibrant, binary: pl.DataFrame, tmp_pat
     assert once["test"] is None
 
 
+def test_uneven_weights_say_less(calibrant, binary: pl.DataFrame, tmp_path: Path) -> None:
+    """A few rows carry nearly all of the weight: Kish's effective number of rows is small."""
+    weight = np.where(np.arange(400) < 20, 1.0, 1e-3) + 0.25e-3
+    binary.with_columns(w=pl.Series(weight)).write_parquet(tmp_path / "w.parquet")
+    columns = ("--label", "y", "--prob", "p")
+    even = evaluate(calibrant, "w.parquet", *columns)["verdict"]
+    uneven = evaluate(calibrant, "w.parquet", *columns, "--weight", "w")["verdict"]
+    size = weight.sum() ** 2 / (weight**2).sum()
+    assert uneven["expected_ece"] > np.sqrt(200 / size) * even["expected_ece"]
+
+
+
 @pytest.mark.parametrize("n_columns", [1, 2])
 def test_losses_of_certain_forecasts_of_names(calibrant, tmp_path: Path, n_columns: int) -> None:
     """Text labels, weights, and probabilities of 0 and 1 that are right and wrong."""

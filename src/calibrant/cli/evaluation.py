@@ -93,7 +93,7 @@ def evaluate(
         classes=data.labels,
         rates=_rates(data),
         measures=tuple(measures),
-        verdict=verdict(table),
+        verdict=verdict(table, sample_weight=data.weight),
         table=table,
         worst=() if data.binary else _worst_classes(data, binned),
         test=_test(data, n_resamples, seed, progress),
