@@ -74,6 +74,25 @@ def test_slope() -> None:
     assert result.bias == pytest.approx(0, abs=1e-15)
 
 
+@pytest.mark.parametrize("share", [1.0, 0.3])
+def test_a_constant_has_no_slope(share: float) -> None:
+    # The same share of events at every prediction.
+    p = np.repeat(np.linspace(0.05, 0.95, 10), 100)
+    y = np.tile(np.arange(100) < 100 * share, 10)
+    result = verdict(reliability_table(y, p, labels=[False, True]))
+    assert result.spread == -1.0
+    assert "overconfident" in result.findings
+    assert "observed frequencies do not depend on the predictions" in result.text
+    assert "wrong way" not in result.text
+    assert "rising" not in result.text
+
+
+def test_sure_predictions_show_nothing_by_chance() -> None:
+    result = verdict(reliability_table([0, 0, 1], [0.0, 0.0, 1.0]))
+    assert result.expected_ece == 0.0
+    assert "would show about 0 by chance" in result.text
+
+
 def test_top_label() -> None:
     rng = np.random.default_rng(1)
     prob = rng.dirichlet([1, 1, 1], 3000)

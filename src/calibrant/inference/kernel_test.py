@@ -66,7 +66,7 @@ class CalibrationTest:
     def interpretation(self) -> str:
         """What the p-value means, in words."""
         found = evidence(self.pvalue)
-        sentence = f"{found.capitalize()} of miscalibration at n = {self.n}"
+        sentence = f"{found.capitalize()} of miscalibration at n = {self.n:,}"
         if found == "no evidence":
             return f"{sentence}; that is no proof of calibration, more rows may show more."
         if self.n_resamples is not None and self.pvalue * (self.n_resamples + 1) < 1.5:

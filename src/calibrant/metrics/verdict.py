@@ -16,6 +16,8 @@ from calibrant.metrics.table import FloatVector, ReliabilityTable
 FALSE_ALARMS = 0.01
 """How often a perfectly calibrated forecast is found miscalibrated; shared by all looks taken."""
 
+_EPS = float(np.finfo(np.float64).eps)
+
 # The normal approximation of |gap| needs bins whose number of events varies by a few.
 _MIN_EVENT_VARIANCE = 5.0
 
@@ -204,14 +206,14 @@ def _examine(table: ReliabilityTable, label: Any, scale: float) -> _Evidence:
     weight, prob, gap = scale * table.weight[filled], table.mean_prob[filled], table.gap[filled]
     total = float(weight.sum())
     mean_prob = float(weight @ prob) / total
+    expected = np.sqrt(2 / math.pi * weight * prob * (1 - prob))
     # Doubles do not tell a probability within eps of 0 or 1 from 0 or 1.
-    variance = weight * np.maximum(prob * (1 - prob), np.finfo(np.float64).eps)
-    expected = np.sqrt(2 / math.pi * variance)
+    variance = weight * np.maximum(prob * (1 - prob), _EPS)
 
     spread = spread_z = None
     distance = prob - mean_prob
     if table.kind != "confidence" and len(prob) > 1:
-        spread = float(weight * distance @ gap / (weight @ distance**2))
+        spread = _slope(weight, distance, table.observed[filled]) - 1.0
         spread_z = _in_standard_errors(weight * gap, variance, distance)
 
     well = variance >= _MIN_EVENT_VARIANCE
@@ -222,13 +224,21 @@ def _examine(table: ReliabilityTable, label: Any, scale: float) -> _Evidence:
     return _Evidence(
         label=label,
         mean_prob=mean_prob,
-        observed=mean_prob + float(weight @ gap) / total,
+        observed=float(table.sum_true.sum() / table.weight.sum()),
         bias_z=-_in_standard_errors(weight * gap, variance, np.ones_like(prob)),
         spread=spread,
         spread_z=spread_z,
         excess_z=excess_z,
         expected_ece=float(expected.sum()) / total,
     )
+
+
+def _slope(weight: FloatVector, distance: FloatVector, observed: FloatVector) -> float:
+    """Of the observed frequencies on the predictions; what is within rounding of zero is zero."""
+    per_distance = weight * distance / (weight @ distance**2)
+    slope = float(per_distance @ (observed - weight @ observed / weight.sum()))
+    rounding = 8.0 * _EPS * float(np.abs(per_distance) @ observed)
+    return slope if abs(slope) > rounding else 0.0
 
 
 def _in_standard_errors(events: FloatVector, variance: FloatVector, factor: FloatVector) -> float:
@@ -266,6 +276,8 @@ def _conclude(
 
 def _spread_reason(spread: float) -> str:
     moved = 10 * (1 + spread)
+    if moved == 0:
+        return "observed frequencies do not depend on the predictions"
     if moved < 0:
         how = "point the wrong way"
     else:
