@@ -52,7 +52,7 @@ def test_numbers_are_those_of_the_library(calibrant, binary: pl.DataFrame) -> No
 
 
 def test_keys_are_stable(calibrant, binary: pl.DataFrame, animals: pl.DataFrame) -> None:
-    keys = ["file", "columns", "n", "classes", "rates", "metrics", "verdict", "table", "test"]
+    keys = ["file", "columns", "normalized_rows", "n", "classes", "rates", "metrics", "verdict", "table", "test"]
     two = evaluate(calibrant, "binary.csv", "--label", "y", "--prob", "p")
     assert list(two) == keys
     assert two["metrics"]["ece"].keys() == {"estimate", "low", "high"}
@@ -127,10 +127,17 @@ def test_pos_label(calibrant, binary: pl.DataFrame) -> None:
         assert estimates(content)["ece"] == pytest.approx(ece(outcome, p))
 
 
-def test_pos_label_is_taken_by_the_letter_first(calibrant, tmp_path: Path) -> None:
+def test_pos_label_is_taken_by_the_letter(calibrant, tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text("y,p\nYes,0.1\nyes,0.8\n")
     content = evaluate(calibrant, "data.csv", "--label", "y", "--prob", "p", "--pos-label", "yes")
     assert content["classes"] == ["Yes", "yes"]
+
+
+def test_booleans_are_written_in_several_ways(calibrant, binary: pl.DataFrame) -> None:
+    for file in ("binary.csv", "binary.parquet"):
+        for positive in ("true", "True", "TRUE"):
+            options = ("--label", "flag", "--prob", "p", "--pos-label", positive)
+            assert evaluate(calibrant, file, *options)["classes"] == [False, True]
 
 
 def test_weights_count_as_repeated_rows(calibrant, binary: pl.DataFrame, tmp_path: Path) -> None:
@@ -151,7 +158,6 @@ def test_uneven_weights_say_less(calibrant, binary: pl.DataFrame, tmp_path: Path
     uneven = evaluate(calibrant, "w.parquet", *columns, "--weight", "w")["verdict"]
     size = weight.sum() ** 2 / (weight**2).sum()
     assert uneven["expected_ece"] > np.sqrt(200 / size) * even["expected_ece"]
-
 
 
 @pytest.mark.parametrize("n_columns", [1, 2])

@@ -17,6 +17,7 @@ from calibrant.cli.options import (
     Input,
     Json,
     Label,
+    Normalize,
     PosLabel,
     Prob,
     ProbPrefix,
@@ -53,6 +54,7 @@ def evaluate(
     weight: Weight = None,
     pos_label: PosLabel = None,
     scale: Input = "probability",
+    normalize: Normalize = False,
     bins: Annotated[int, typer.Option(min=1, max=100_000, help="Bins of [0, 1].")] = 10,
     strategy: Annotated[
         Literal["uniform", "quantile"],
@@ -75,7 +77,16 @@ def evaluate(
 
     with as_user_error():
         data = read_or_scan(
-            file, label, prob, prob_prefix, weight, pos_label, scale, engine, spark_master
+            file,
+            label,
+            prob,
+            prob_prefix,
+            weight,
+            pos_label,
+            scale,
+            normalize,
+            engine,
+            spark_master,
         )
         binned: dict[str, Any] = {"bins": bins, "strategy": strategy}
         left_out = isinstance(data, EngineData) and resamples > 0
@@ -88,7 +99,8 @@ def evaluate(
                     data, **binned, n_resamples=resamples, seed=seed, progress=progress
                 )
     if as_json:
-        content = {"file": data.source, "columns": list(data.columns), **found.to_dict()}
+        content = {"file": data.source, "columns": list(data.columns)}
+        content |= {"normalized_rows": data.normalized, **found.to_dict()}
         if isinstance(data, EngineData):
             content |= {"engine": data.engine, "left_out": frame_evaluation.LEFT_OUT * left_out}
         print_json(content)
@@ -106,6 +118,7 @@ def calibration_test_command(
     prob_prefix: ProbPrefix = None,
     pos_label: PosLabel = None,
     scale: Input = "probability",
+    normalize: Normalize = False,
     kind: Annotated[
         Literal["canonical", "confidence"],
         typer.Option(help="More than two classes: all probabilities, or the top label."),
@@ -135,7 +148,7 @@ def calibration_test_command(
     if not 0 < alpha < 1:
         raise UserError(f"--alpha must lie between 0 and 1, got {alpha}.")
     with as_user_error():
-        data = read(file, label, prob, prob_prefix, None, pos_label, scale)
+        data = read(file, label, prob, prob_prefix, None, pos_label, scale, normalize)
         with show.progress() as progress, show.warnings_as_notes():
             found = calibration_test(
                 data.y,
@@ -150,7 +163,8 @@ def calibration_test_command(
             )
     rejected = found.pvalue <= alpha
     if as_json:
-        print_json({"file": data.source, "alpha": alpha, "rejected": rejected, **found.to_dict()})
+        content = {"file": data.source, "normalized_rows": data.normalized, "alpha": alpha}
+        print_json(content | {"rejected": rejected, **found.to_dict()})
     else:
         show.predictions(data)
         show.out.print(str(found))
@@ -179,6 +193,7 @@ def apply(
     scale: Annotated[
         Scale, typer.Option("--input", help="What the predictions are; the same as for fit.")
     ] = "probability",
+    normalize: Normalize = False,
     prefix: Annotated[
         str, typer.Option(help="Put before the names of the calibrated columns.")
     ] = "calibrated_",
@@ -200,24 +215,33 @@ def apply(
         files.check_format(output)
         table = files.open_table(file)
         named, taken = detection.find_predictions(
-            table, prob or [], prob_prefix, classes=fitted.classes_.tolist(), scale=scale
+            table,
+            prob or [],
+            prob_prefix,
+            classes=fitted.classes_.tolist(),
+            scale=scale,
+            normalize=normalize,
         )
         show.taken(taken)
         columns = applying.in_class_order(fitted, named)
         with show.progress() as progress:
-            n_rows = applying.write_calibrated(
+            n_rows, n_divided = applying.write_calibrated(
                 fitted,
                 table,
                 columns,
                 output,
                 scale=scale,
+                normalize=normalize,
                 prefix=prefix,
                 overwrite=force,
                 progress=lambda done: progress("apply", done, table.n_rows),
             )
     new = [prefix + column for column in columns]
+    normalized = n_divided if normalize else None
+    show.normalized(normalized, n_rows)
     if as_json:
-        print_json({"file": table.name, "output": str(output), "rows": n_rows, "columns": new})
+        content = {"file": table.name, "output": str(output), "rows": n_rows, "columns": new}
+        print_json(content | {"normalized_rows": normalized})
     else:
         show.written(n_rows, table.name, output, new)
 

@@ -13,9 +13,11 @@ from polars.io.plugins import register_io_source
 from calibrant.calibrators.base import Calibrator
 from calibrant.cli.errors import UserError, listed
 from calibrant.cli.files import has_format, require_file
-from calibrant.cli.predictions import Scale, named_labels, read_values
+from calibrant.cli.labels import named_labels
+from calibrant.cli.predictions import Scale, read_values
 from calibrant.cli.selection import food, takes_any_scale
 from calibrant.cli.tables import Table
+from calibrant.inputs import FloatArray
 from calibrant.saving import atomic_path, load, read_document
 
 
@@ -73,30 +75,37 @@ def write_calibrated(
     output: Path,
     *,
     scale: Scale,
+    normalize: bool,
     prefix: str,
     overwrite: bool,
     progress: Callable[[int], None] = lambda rows: None,
-) -> int:
-    """Write all rows and columns of the table and the calibrated columns; return the rows.
+) -> tuple[int, int]:
+    """Write all rows and columns of the table and the calibrated columns.
+
+    Returns how many rows there are, and how many of them were divided by their sums.
 
     The file appears when it is complete, or not at all.
     """
     new = calibrated_columns(calibrator, table, columns, prefix)
     schema = table.lazy.collect_schema()
     schema.update(dict.fromkeys(new, pl.Float64()))
-    n_rows = 0
+    n_rows = n_divided = 0
 
     def batches() -> Iterator[pl.DataFrame]:
-        nonlocal n_rows
+        nonlocal n_rows, n_divided
         for batch in table.batches():
-            yield _with_calibrated(calibrator, table, batch, columns, new, scale, n_rows)
+            values, n_off = read_values(
+                table, batch, columns, scale, normalize=normalize, first_row=n_rows
+            )
+            yield _with_calibrated(calibrator, batch, values, new, scale)
             n_rows += batch.height
+            n_divided += n_off
             progress(n_rows)
 
     write = write_csv if has_format(output, ".csv") else write_parquet
     with atomic_path(output, overwrite=overwrite) as temporary:
         write(batches(), schema, temporary)
-    return n_rows
+    return n_rows, n_divided
 
 
 def write_csv(batches: Iterator[pl.DataFrame], schema: pl.Schema, path: Path) -> None:
@@ -127,14 +136,11 @@ def write_parquet(batches: Iterator[pl.DataFrame], schema: pl.Schema, path: Path
 
 def _with_calibrated(
     calibrator: Calibrator,
-    table: Table,
     batch: pl.DataFrame,
-    columns: tuple[str, ...],
+    values: FloatArray,
     new: list[str],
     scale: Scale,
-    first_row: int,
 ) -> pl.DataFrame:
-    values = read_values(table, batch, columns, scale, first_row=first_row)
     prob = calibrator.predict_proba(food(calibrator, values, scale))
     by_column = prob[:, np.newaxis] if prob.ndim == 1 else prob
     return batch.with_columns(

@@ -15,13 +15,8 @@ import polars as pl
 import polars.selectors as cs
 
 from calibrant.cli.errors import UserError, listed
-from calibrant.cli.predictions import (
-    Scale,
-    named_labels,
-    named_predictions,
-    row_sum_tolerance,
-    typed,
-)
+from calibrant.cli.labels import named_labels, typed
+from calibrant.cli.predictions import ROUNDING, Scale, named_predictions, row_sum_tolerance
 from calibrant.cli.tables import Table
 
 _ASK_PREDICTIONS = "name predictions with --prob (once for each class) or --prob-prefix"
@@ -56,6 +51,7 @@ def find_columns(
     *,
     others: Sequence[str | None],
     scale: Scale,
+    normalize: bool,
 ) -> Columns:
     """The columns of labels and predictions; `others` are taken by other options."""
     predictions = named_predictions(table, names, prefix)
@@ -70,7 +66,7 @@ def find_columns(
     given = None if label is None else summaries.pop(label, None)
     taken = ""
     if not predictions:
-        predictions = _find_predictions(table, summaries, ask)
+        predictions = _find_predictions(table, summaries, normalize, ask)
         taken = _as_options("--prob", predictions)
     n_classes = max(2, len(predictions))
     if label is None:
@@ -86,14 +82,21 @@ def find_columns(
 
 
 def find_predictions(
-    table: Table, names: Sequence[str], prefix: str | None, *, classes: list[Any], scale: Scale
+    table: Table,
+    names: Sequence[str],
+    prefix: str | None,
+    *,
+    classes: list[Any],
+    scale: Scale,
+    normalize: bool,
 ) -> tuple[tuple[str, ...], str]:
     """The columns of predictions of some classes, and as options if no option named them."""
     predictions = named_predictions(table, names, prefix)
     if predictions:
         return predictions, ""
     _check_scale(scale, _ASK_PREDICTIONS)
-    predictions = _find_predictions(table, _summaries(table, set()), _ASK_PREDICTIONS)
+    summaries = _summaries(table, set())
+    predictions = _find_predictions(table, summaries, normalize, _ASK_PREDICTIONS)
     _check_names(table, predictions, classes, "the calibrator", _ASK_PREDICTIONS)
     return predictions, _as_options("--prob", predictions)
 
@@ -103,7 +106,9 @@ def _check_scale(scale: Scale, ask: str) -> None:
         raise UserError(f"columns of logits are not recognised by their values; {ask}.")
 
 
-def _find_predictions(table: Table, summaries: dict[str, _Summary], ask: str) -> tuple[str, ...]:
+def _find_predictions(
+    table: Table, summaries: dict[str, _Summary], normalize: bool, ask: str
+) -> tuple[str, ...]:
     found = {name: one for name, one in summaries.items() if one.predictions}
     if not found:
         raise UserError(
@@ -112,11 +117,8 @@ def _find_predictions(table: Table, summaries: dict[str, _Summary], ask: str) ->
         )
     if any(one.missing for one in found.values()):
         raise UserError(f"{_which(table, found, 'may hold predictions')}; {ask}.")
-    if len(found) > 1 and not _sum_to_one(table, [*found]):
-        raise UserError(
-            f"{_which(table, found, 'may hold predictions')}, and they do not sum to one in every "
-            f"row, as those of classes do; {ask}."
-        )
+    if len(found) > 1:
+        _check_sums(table, found, normalize, ask)
     return tuple(found)
 
 
@@ -218,13 +220,22 @@ def _as_labels(values: pl.Series) -> list[Any]:
     return values.unique().sort().to_list()
 
 
-def _sum_to_one(table: Table, names: Sequence[str]) -> bool:
+def _check_sums(table: Table, found: dict[str, _Summary], normalize: bool, ask: str) -> None:
+    """Raise UserError unless the columns sum to one in every row."""
+    names = [*found]
     schema = table.lazy.collect_schema()
     numbers = [_plain(name, schema[name]).cast(pl.Float64) for name in names]
     off = (pl.sum_horizontal(numbers) - 1).abs().max()
     single = all(schema[name] == pl.Float32 for name in names)
     tolerance = row_sum_tolerance(np.float32 if single else np.float64)
-    return bool(table.aggregate([off.alias("off")])["off"][0] <= tolerance)
+    error = table.aggregate([off.alias("off")])["off"][0]
+    if error <= (ROUNDING if normalize else tolerance):
+        return
+    rounded = "if they were rounded, pass --normalize; if not, " if error <= ROUNDING else ""
+    raise UserError(
+        f"{_which(table, found, 'may hold predictions')}, and they do not sum to one in every "
+        f"row, as those of classes do; {rounded}{ask}."
+    )
 
 
 def _plain(name: str, dtype: pl.DataType) -> pl.Expr:

@@ -14,7 +14,8 @@ from typing import Any
 import polars as pl
 
 from calibrant.cli.errors import UserError, first_line
-from calibrant.cli.predictions import labels_of, mapping, read_labels
+from calibrant.cli.labels import labels_of, read_labels
+from calibrant.cli.predictions import mapping
 from calibrant.cli.tables import ParquetTable, Table
 from calibrant.engines.source import Source
 
@@ -41,6 +42,7 @@ class EngineData:
     """The classes in the order of the columns, as the command line shows them."""
     written: list[Any]
     """The same as they are written in the file."""
+    normalized: None = None
 
     @property
     def binary(self) -> bool:
@@ -78,8 +80,13 @@ def chosen(engine: str, table: Table, n_columns: int, scale: str) -> str:
     return "polars" if large else "memory"
 
 
-def check_engine(engine: str, spark_master: str | None) -> None:
-    """Raise UserError where the engine is not installed, or is not the one of the other option."""
+def check_engine(engine: str, spark_master: str | None, normalize: bool) -> None:
+    """Raise UserError where the engine is not installed, or does not go with the other options."""
+    if normalize and engine not in ("auto", "memory"):
+        raise UserError(
+            f"--normalize divides rows in memory, not in --engine {engine}: use --engine memory, "
+            "or divide the columns where they come from."
+        )
     if spark_master is not None and engine != "spark":
         raise UserError("--spark-master goes with --engine spark.")
     package = _PACKAGES.get(engine)

@@ -16,6 +16,7 @@ from calibrant.cli.options import (
     Json,
     JsonOutput,
     Label,
+    Normalize,
     PosLabel,
     Prob,
     ProbPrefix,
@@ -44,6 +45,7 @@ def fit(
     weight: Weight = None,
     pos_label: PosLabel = None,
     scale: Input = "probability",
+    normalize: Normalize = False,
     method: Annotated[
         Method,
         typer.Option(
@@ -86,7 +88,16 @@ def fit(
         engine = "memory"
     with as_user_error():
         data = read_or_scan(
-            file, label, prob, prob_prefix, weight, pos_label, scale, engine, spark_master
+            file,
+            label,
+            prob,
+            prob_prefix,
+            weight,
+            pos_label,
+            scale,
+            normalize,
+            engine,
+            spark_master,
         )
         if method == "auto":
             with show.progress() as progress:
@@ -111,6 +122,7 @@ def fit(
         print_json(
             {
                 "file": data.source,
+                "normalized_rows": data.normalized,
                 "method": None if fitted is None else chosen,
                 "output": None if fitted is None else str(output),
                 "notes": list(notes),
@@ -136,6 +148,7 @@ def compare(
     weight: Weight = None,
     pos_label: PosLabel = None,
     scale: Input = "probability",
+    normalize: Normalize = False,
     metric: Annotated[
         list[str] | None,
         typer.Option(
@@ -162,7 +175,7 @@ def compare(
     from calibrant.cli import selection, show
 
     with as_user_error():
-        data = read(file, label, prob, prob_prefix, weight, pos_label, scale)
+        data = read(file, label, prob, prob_prefix, weight, pos_label, scale, normalize)
         with show.progress() as progress:
             found = selection.compare(
                 data,
@@ -174,7 +187,8 @@ def compare(
                 progress=progress,
             )
     if as_json:
-        print_json({"file": data.source, "columns": list(data.columns), **found.to_dict()})
+        read_from = {"file": data.source, "columns": list(data.columns)}
+        print_json({**read_from, "normalized_rows": data.normalized, **found.to_dict()})
         return
     show.predictions(data)
     show.comparison(found)

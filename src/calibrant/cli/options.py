@@ -51,6 +51,14 @@ PosLabel = Annotated[
         show_default=False,
     ),
 ]
+Normalize = Annotated[
+    bool,
+    typer.Option(
+        "--normalize",
+        help="Divide probabilities of several classes by their sum, where rounding has put it off "
+        "one (by 0.05 at most).",
+    ),
+]
 Input = Annotated[Scale, typer.Option("--input", help="What the predictions are.")]
 Folds = Annotated[int, typer.Option("--cv", min=2, help="Folds to compare calibrators on.")]
 Resamples = Annotated[
@@ -97,13 +105,32 @@ def read(
     weight: str | None,
     pos_label: str | None,
     scale: Scale,
+    normalize: bool,
 ) -> Any:
     """The checked predictions, outcomes and weights of a file."""
-    from calibrant.cli import files, predictions
+    from calibrant.cli import files
 
     table = files.open_table(file)
-    found = take_columns(table, label, prob, prob_prefix, [weight], scale)
-    return predictions.read_data(table, *found, weight=weight, pos_label=pos_label, scale=scale)
+    found = take_columns(table, label, prob, prob_prefix, [weight], scale, normalize)
+    return read_table(table, found, weight, pos_label, scale, normalize)
+
+
+def read_table(
+    table: Any,
+    columns: tuple[str, tuple[str, ...]],
+    weight: str | None,
+    pos_label: str | None,
+    scale: Scale,
+    normalize: bool,
+) -> Any:
+    """The same of a table whose columns are known; how many rows were divided is said."""
+    from calibrant.cli import predictions, show
+
+    data = predictions.read_data(
+        table, *columns, weight=weight, pos_label=pos_label, scale=scale, normalize=normalize
+    )
+    show.normalized(data.normalized, len(data.y))
+    return data
 
 
 def read_or_scan(
@@ -114,21 +141,30 @@ def read_or_scan(
     weight: str | None,
     pos_label: str | None,
     scale: Scale,
+    normalize: bool,
     engine: EngineName,
     spark_master: str | None,
 ) -> Any:
     """The same, or `EngineData` where an engine is to count the rows."""
-    from calibrant.cli import engines, files, predictions
+    from calibrant.cli import engines, files
 
-    engines.check_engine(engine, spark_master)
+    engines.check_engine(engine, spark_master, normalize)
     table = files.open_table(file)
-    found = take_columns(table, label, prob, prob_prefix, [weight], scale)
+    found = take_columns(table, label, prob, prob_prefix, [weight], scale, normalize)
     n_columns = 1 + len(found[1]) + (weight is not None)
-    options: dict[str, Any] = {"weight": weight, "pos_label": pos_label, "scale": scale}
     name = engines.chosen(engine, table, n_columns, scale)
     if name == "memory":
-        return predictions.read_data(table, *found, **options)
-    return engines.open_engine(name, table, *found, spark_master=spark_master, **options)
+        return read_table(table, found, weight, pos_label, scale, normalize)
+    engines.check_engine(name, spark_master, normalize)
+    return engines.open_engine(
+        name,
+        table,
+        *found,
+        weight=weight,
+        pos_label=pos_label,
+        scale=scale,
+        spark_master=spark_master,
+    )
 
 
 def take_columns(
@@ -138,12 +174,15 @@ def take_columns(
     prob_prefix: str | None,
     others: list[str | None],
     scale: Scale,
+    normalize: bool,
 ) -> tuple[str, tuple[str, ...]]:
     """The columns of labels and of predictions; those that no option names are said."""
     from calibrant.cli import show
     from calibrant.cli.detection import find_columns
 
-    found = find_columns(table, label, prob or [], prob_prefix, others=others, scale=scale)
+    found = find_columns(
+        table, label, prob or [], prob_prefix, others=others, scale=scale, normalize=normalize
+    )
     show.taken(found.taken)
     return found.label, found.predictions
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -12,12 +11,16 @@ import polars as pl
 from numpy.typing import DTypeLike, NDArray
 
 from calibrant.cli.errors import UserError, listed
+from calibrant.cli.labels import labels_of, read_labels
 from calibrant.cli.tables import Table
 from calibrant.cli.values import numbers, refuse_where
 from calibrant.inputs import ROW_SUM_TOLERANCE, FloatArray
 from calibrant.transforms import inv_logit, softmax
 
 Scale = Literal["probability", "logit"]
+
+# Probabilities of ten classes with two decimals sum to one but for 0.05; and this is binary.
+ROUNDING = 0.05 + 1e-9
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,8 @@ class Data:
     labels: list[Any]
     """The classes in the order of the columns; of a single column the predicted one is last."""
     columns: tuple[str, ...]
+    normalized: int | None = None
+    """How many rows were divided by their sums; None if that was not asked for."""
 
     @property
     def binary(self) -> bool:
@@ -83,18 +88,30 @@ def read_data(
     weight: str | None,
     pos_label: str | None,
     scale: Scale,
+    normalize: bool = False,
 ) -> Data:
     """Read and check the predictions, outcomes and weights of a file."""
     frame = table.collect([label, *columns, *([weight] if weight else [])])
     y = read_labels(table, frame[label])
-    values = read_values(table, frame, columns, scale)
+    values, n_divided = read_values(table, frame, columns, scale, normalize=normalize)
     weights = None
     if weight:
         weights = numbers(table, frame[weight])
         refuse_where(weights < 0, table, frame[weight], "but a weight cannot be negative")
     labels = labels_of(table, frame[label], y, columns, pos_label)
     prob = to_probabilities(values, scale)
-    return Data(table.name, y, values, prob, weights, labels, columns)
+    normalized = n_divided if normalize else None
+    return Data(table.name, y, values, prob, weights, labels, columns, normalized)
+
+
+def check_normalize(n_columns: int, scale: Scale) -> None:
+    """Raise UserError unless there are probabilities of several classes."""
+    if scale == "logit":
+        raise UserError("--normalize is for probabilities, not for --input logit: leave it out.")
+    if n_columns == 1:
+        raise UserError(
+            "--normalize is for several columns of probabilities, one for each class: leave it out."
+        )
 
 
 def read_values(
@@ -103,9 +120,16 @@ def read_values(
     columns: tuple[str, ...],
     scale: Scale,
     *,
+    normalize: bool = False,
     first_row: int = 0,
-) -> FloatArray:
-    """The predictions as they are in the file, (n,) or (n, K); `first_row` is the frame's place."""
+) -> tuple[FloatArray, int]:
+    """The predictions as they are in the file, (n,) or (n, K); `first_row` is the frame's place.
+
+    With `normalize`, probabilities that were rounded are divided by their sums. The second value is
+    the number of such rows.
+    """
+    if normalize:
+        check_normalize(len(columns), scale)
     read = []
     for name in columns:
         read.append(numbers(table, frame[name], first_row=first_row))
@@ -120,19 +144,34 @@ def read_values(
                 first_row=first_row,
             )
     if len(read) == 1:
-        return read[0]
+        return read[0], 0
     values = np.column_stack(read)
-    if scale == "probability":
-        sums = values.sum(axis=1, dtype=np.float64)
-        off = np.abs(sums - 1) > row_sum_tolerance(values.dtype)
-        if off.any():
-            row = int(off.argmax())
-            raise UserError(
-                f"{table.name}, {table.place(first_row + row)}: the probabilities "
-                f"{listed([*columns], 4)} sum to {sums[row]:.6g}, not to one: name a column for "
-                "each class, or correct them."
-            )
-    return values
+    if scale == "logit":
+        return values, 0
+    sums = values.sum(axis=1, dtype=np.float64)
+    error = np.abs(sums - 1)
+    off = error > row_sum_tolerance(values.dtype)
+    wrong = error > ROUNDING if normalize else off
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise UserError(
+            f"{table.name}, {table.place(first_row + row)}: the probabilities "
+            f"{listed([*columns], 4)} sum to {sums[row]:.6g}, {_remedy(error[row], normalize)}."
+        )
+    if off.any():
+        values[off] /= sums[off, np.newaxis]
+    return values, int(off.sum())
+
+
+def _remedy(error: float, normalize: bool) -> str:
+    """What is to be done about a row of probabilities that do not sum to one."""
+    if error <= ROUNDING:
+        return (
+            "not to one: if they were rounded, pass --normalize, which divides them by their sum; "
+            "if not, name a column for each class"
+        )
+    than_rounding = f" by more than {ROUNDING:g}, which is no rounding" if normalize else ""
+    return f"not to one{than_rounding}: name a column for each class, or correct them"
 
 
 def row_sum_tolerance(dtype: DTypeLike) -> float:
@@ -144,139 +183,3 @@ def to_probabilities(values: FloatArray, scale: Scale) -> FloatArray:
     if scale == "probability":
         return values
     return inv_logit(values) if values.ndim == 1 else softmax(values)
-
-
-def read_labels(table: Table, column: pl.Series) -> NDArray[Any]:
-    """Labels as whole numbers or booleans where the column holds such, else as text."""
-    if column.dtype in (pl.Categorical, pl.Enum):
-        column = column.cast(pl.String)
-    if column.dtype == pl.String:
-        blank = column.is_null() | (column.str.strip_chars() == "")
-        refuse_where(blank.to_numpy(), table, column, "which is no label")
-        column = typed(column)
-    refuse_where(column.is_null().to_numpy(), table, column, "which is no label")
-    if column.dtype.is_float():
-        values = numbers(table, column)
-        refuse_where(
-            (values != np.floor(values)) | (np.abs(values) > 2**53),
-            table,
-            column,
-            "which is no label: labels are text, booleans or whole numbers below 2^53 (was the "
-            "column of predictions named as the label?)",
-        )
-        return values.astype(np.int64)
-    if column.dtype.is_integer() and column.dtype != pl.UInt64:
-        narrow = column.cast(pl.Int64, strict=False)
-        refuse_where(
-            narrow.is_null().to_numpy(),
-            table,
-            column,
-            "which is no label: whole numbers must fit into 64 bits",
-        )
-        column = narrow
-    if column.dtype.is_integer() or column.dtype in (pl.Boolean, pl.String):
-        return np.array(column.to_list()) if column.dtype == pl.String else column.to_numpy()
-    raise UserError(
-        f'column "{column.name}" of {table.name} holds values of type {column.dtype}; labels are '
-        "whole numbers, text or booleans."
-    )
-
-
-def typed(column: pl.Series) -> pl.Series:
-    """Text of a CSV file as numbers or booleans where all of it is that."""
-    text = column.str.strip_chars()
-    number = text.cast(pl.Int64, strict=False)
-    if not number.null_count():
-        # 007 is a name and not the number 7: only numbers that are written back the same.
-        return number if (number.cast(pl.String) == text).all() else column
-    real = text.cast(pl.Float64, strict=False)
-    if not real.null_count():
-        return real
-    lower = text.str.to_lowercase()
-    if lower.is_in(["true", "false"]).all():
-        return lower == "true"
-    return column
-
-
-def labels_of(
-    table: Table,
-    column: pl.Series,
-    y: NDArray[Any],
-    columns: tuple[str, ...],
-    pos_label: str | None,
-) -> list[Any]:
-    """The classes in the order of the columns."""
-    present: list[Any] = np.unique(y).tolist()
-    if len(columns) == 1:
-        return _two_labels(column.name, present, pos_label)
-    if pos_label is not None:
-        raise UserError("--pos-label is for a single column of predictions: leave it out.")
-    named = named_labels(columns, present)
-    if named is not None:
-        return named
-    if len(present) != len(columns):
-        raise UserError(
-            f'column "{column.name}" of {table.name} has {len(present)} labels '
-            f"({listed([str(v) for v in present], 6)}), but there are {len(columns)} columns of "
-            "predictions, and their names do not end with the labels: name one column for each "
-            "class."
-        )
-    return present
-
-
-def _two_labels(name: str, present: list[Any], pos_label: str | None) -> list[Any]:
-    """The other and the predicted class of a single column of predictions."""
-    zero_one = set(present) <= {0, 1} and not any(isinstance(v, str) for v in present)
-    if pos_label is None:
-        if zero_one:
-            return [False, True] if isinstance(present[0], bool) else [0, 1]
-        raise UserError(
-            f'column "{name}" has the labels {listed([str(v) for v in present], 6)}: say with '
-            "--pos-label which of them the column of predictions predicts."
-            + (" More than two classes need a --prob for each." if len(present) > 2 else "")
-        )
-    if len(present) > 2:
-        raise UserError(
-            f'column "{name}" has {len(present)} labels ({listed([str(v) for v in present], 6)}), '
-            "but there is a single column of predictions: pass a --prob for each class."
-        )
-    known = present
-    if zero_one:
-        known = [False, True] if isinstance(present[0], bool) else [0, 1]
-    # True may be written true; but Yes and yes can be two labels.
-    positive = [label for label in known if str(label) == pos_label]
-    positive += [label for label in known if str(label).lower() == pos_label.lower()]
-    if not positive:
-        raise UserError(
-            f'--pos-label {pos_label} is not among the labels of column "{name}": '
-            f"{listed([str(v) for v in known], 6)}."
-        )
-    others = [label for label in known if label != positive[0]]
-    if not others:
-        raise UserError(
-            f'column "{name}" has the single label {positive[0]}: nothing else happened, so '
-            "there is nothing to compare the predictions with."
-        )
-    return [others[0], positive[0]]
-
-
-def named_labels(columns: tuple[str, ...], present: list[Any]) -> list[Any] | None:
-    """The labels that the columns are named after, with or without a common prefix."""
-    by_name = {str(label): label for label in present}
-    for start in range(min(map(len, columns))):
-        if len({column[:start] for column in columns}) > 1:
-            break
-        endings = [column[start:] for column in columns]
-        if set(by_name) <= set(endings):
-            if isinstance(present[0], str):
-                return endings
-            typed = [_like(ending, present[0]) for ending in endings]
-            return None if None in typed else typed
-    return None
-
-
-def _like(text: str, label: Any) -> Any:
-    """The text as a label of the same type, None where it is none."""
-    if isinstance(label, bool):
-        return {"true": True, "false": False}.get(text.lower())
-    return int(text) if re.fullmatch("-?[0-9]{1,18}", text) else None

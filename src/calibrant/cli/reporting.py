@@ -16,6 +16,7 @@ from calibrant.cli.options import (
     Input,
     Json,
     Label,
+    Normalize,
     PosLabel,
     Prob,
     ProbPrefix,
@@ -23,6 +24,7 @@ from calibrant.cli.options import (
     Seed,
     Weight,
     print_json,
+    read_table,
     take_columns,
 )
 
@@ -56,6 +58,7 @@ def report(
     weight: Weight = None,
     pos_label: PosLabel = None,
     scale: Input = "probability",
+    normalize: Normalize = False,
     by: By = None,
     title: Title = None,
     date: Date = None,
@@ -74,13 +77,12 @@ def report(
       calibrant report scored.csv --label bought --prob p_buy -o report.html
     """
     from calibrant.cli.files import open_table
-    from calibrant.cli.predictions import read_data
 
     _check_output(file, output, force)
     with as_user_error():
         table = open_table(file)
-        found = take_columns(table, label, prob, prob_prefix, [weight, by], scale)
-        data = read_data(table, *found, weight=weight, pos_label=pos_label, scale=scale)
+        found = take_columns(table, label, prob, prob_prefix, [weight, by], scale, normalize)
+        data = read_table(table, found, weight, pos_label, scale, normalize)
         groups = _groups(table, by)
 
     def make() -> Any:
@@ -98,7 +100,7 @@ def report(
             random_state=seed,
         )
 
-    _write(make, table, output, force, as_json)
+    _write(make, table, output, force, as_json, normalized_rows=data.normalized)
 
 
 def forecast_report(
@@ -165,14 +167,17 @@ def _check_output(file: Path, output: Path, force: bool) -> None:
 
 def _groups(table: Any, by: str | None) -> Any:
     """The column that says which group a row is in."""
-    from calibrant.cli.predictions import read_labels
+    from calibrant.cli.labels import read_labels
 
     if by is None:
         return None
     return read_labels(table, table.collect([by])[by])
 
 
-def _write(make: Callable[[], Any], table: Any, output: Path, force: bool, as_json: bool) -> None:
+def _write(
+    make: Callable[[], Any], table: Any, output: Path, force: bool, as_json: bool, **about: Any
+) -> None:
+    """Make the report and save it; `about` is for --json only."""
     from calibrant.cli import show
 
     try:
@@ -182,7 +187,8 @@ def _write(make: Callable[[], Any], table: Any, output: Path, force: bool, as_js
         raise UserError(str(error)) from error
     found.save(output, overwrite=force)
     if as_json:
-        print_json({"file": table.name, "output": str(output), "verdict": found.verdict})
+        content = {"file": table.name, "output": str(output), "verdict": found.verdict}
+        print_json(content | about)
         return
     show.out.print(found.verdict, style="bold")
     show.out.print(f"Wrote {output}: open it in a browser.")

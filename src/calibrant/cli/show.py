@@ -162,6 +162,12 @@ def comparison(found: CalibratorComparison) -> None:
     out.print()
 
 
+def normalized(n_divided: int | None, n_rows: int) -> None:
+    """How many rows were divided by their sums, where that was asked for."""
+    if n_divided is not None:
+        err.print(f"--normalize: {n_divided:,} of {n_rows:,} rows were divided by their sums.")
+
+
 @contextmanager
 def warnings_as_notes() -> Iterator[None]:
     """Print what the library warns of as notes on stderr."""

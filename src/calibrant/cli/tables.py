@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -15,7 +14,7 @@ from typing import Any
 import polars as pl
 import polars.selectors as cs
 
-from calibrant.cli.errors import UserError, first_line, listed
+from calibrant.cli.errors import UserError, did_you_mean, first_line, listed
 
 # A name for the number of rows that no column has.
 _HEIGHT = "\0height"
@@ -106,8 +105,7 @@ class Table(ABC):
         return None
 
     def _no_column(self, name: str) -> str:
-        close = difflib.get_close_matches(name, self.columns, n=1)
-        hint = f' Did you mean "{close[0]}"?' if close else ""
+        hint = did_you_mean(name, self.columns)
         return f'{self.name} has no column "{name}".{hint} Its columns: {listed([*self.columns])}.'
 
 
