@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import datetime as dt
 import json
 from pathlib import Path
@@ -80,6 +81,29 @@ def test_a_file_that_is_no_table(calibrant, tmp_path: Path, content: bytes, mess
 def test_a_byte_order_mark_is_no_mistake(calibrant, tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_bytes(b"\xef\xbb\xbfy,p\r\n0,0.2\r\n1,0.7\r\n")
     assert calibrant(*EVALUATE, "--json").json["n"] == 2
+
+
+def test_double_quotes_in_the_names_of_columns(calibrant, tmp_path: Path) -> None:
+    name = 'p_Medium, "maybe"'
+    rows = "".join(f"{k % 2},0.{k}\n" for k in range(1, 10))
+    (tmp_path / "data.csv").write_text('y,"p_Medium, ""maybe"""\n' + rows)
+    found = calibrant("evaluate", "data.csv", "--resamples", "0", "--json").json
+    assert (found["n"], found["columns"]) == (9, [name])
+    fit = ("fit", "data.csv", "--label", "y", "--prob", name, "--method", "platt", "-o", "c.json")
+    assert calibrant(*fit).code == 0
+    for output, read in (("out.csv", pl.read_csv), ("out.parquet", pl.read_parquet)):
+        assert calibrant("apply", "c.json", "data.csv", "--prob", name, "-o", output).code == 0
+        written = read(tmp_path / output)
+        assert written.height == 9
+        if output == "out.parquet":
+            assert written.columns == ["y", name, f"calibrated_{name}"]
+    header = (tmp_path / "out.csv").read_text().splitlines()[0]
+    assert next(csv.reader([header])) == ["y", name, f"calibrated_{name}"]
+
+
+def test_stray_quotes_in_the_names_of_columns(calibrant, tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text('y,"p"x\n' + FINE)
+    assert_refused(calibrant(*EVALUATE), "and write those inside twice, or rename the columns")
 
 
 def test_columns_that_are_not_there(calibrant, tmp_path: Path) -> None:

@@ -34,11 +34,16 @@ class CsvTable(Table):
         self.lazy = pl.scan_csv(path, infer_schema=False, glob=False)
         with self.reading():
             names = self.lazy.collect_schema().names()
-        if names != header:
+        # Polars leaves double quotes inside of a name as they are written, twice.
+        written = [name.replace('"', '""') for name in header]
+        if names not in (header, written):
             raise UserError(
-                f"the first line of {name} cannot be read: names of columns must be free of line "
-                "breaks and double quotes, and lines must end with LF or CR LF."
+                f"the first line of {name} cannot be read: put names of columns with a double "
+                "quote in them between double quotes and write those inside twice, or rename the "
+                "columns; lines must end with LF or CR LF."
             )
+        if names == written:
+            self.lazy = self.lazy.rename(dict(zip(names, header, strict=True)))
 
     @property
     def n_rows(self) -> int:
