@@ -398,6 +398,6 @@ def isotonic(y, p, sample_weight):
 )
 @pytest.mark.parametrize("weight", [np.full(4, 1e308), np.full(4, 1e308).tolist()])
 def test_weights_whose_sum_is_infinite(measure, weight):
-    with pytest.raises(ValueError, match="sample_weight sums to more than floating point holds"):
+    with pytest.raises(ValueError, match="sample_weight adds up to more than a float64 can hold"):
         measure([0, 1, 1, 0], [0.1, 0.6, 0.8, 0.3], sample_weight=weight)
     measure([0, 1, 1, 0], [0.1, 0.6, 0.8, 0.3], sample_weight=np.full(4, 1e30, dtype=np.float32))

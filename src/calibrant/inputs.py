@@ -129,7 +129,7 @@ def as_weights(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
     weight: NDArray[np.float64] = array.astype(np.float64, copy=False)
     with np.errstate(over="ignore"):
         if not np.isfinite(weight.sum()):
-            raise ValueError(f"{name} sums to more than floating point holds: scale it down.")
+            raise ValueError(f"{name} adds up to more than a float64 can hold: divide the weights.")
     return weight
 
 
