@@ -38,6 +38,15 @@ class SavedEstimator(BaseEstimator):
             If the file exists and `overwrite` is false.
         ValueError
             If a parameter is of a kind that JSON cannot hold, such as a random generator.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from calibrant import PlattScaling, load
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "platt.json"
+        >>> PlattScaling().fit([-2.0, -1.0, 1.0, 2.0, 0.5], [0, 1, 0, 1, 1]).save(path)
+        >>> load(path).predict_proba([0.0]).round(3)
+        array([0.576])
         """
         check_is_fitted(self)
         save(self, path, overwrite=overwrite)

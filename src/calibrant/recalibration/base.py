@@ -61,6 +61,19 @@ class Recalibration(SavedEstimator):
         ------
         ValueError
             If outcomes or weights do not fit the forecasts, or a parameter is not as described.
+
+        Notes
+        -----
+        The cost is given by each class; all evaluate the CDF of each row at its outcome.
+
+        Examples
+        --------
+        >>> from calibrant import AverageRecalibration
+        >>> from calibrant.forecasts import Normal
+        >>> forecast = Normal([0.0, 1.0, 2.0, 3.0], 1.0)
+        >>> fitted = AverageRecalibration().fit(forecast, [0.2, 0.7, 2.3, 2.8])
+        >>> fitted.transform(forecast).interval(0.5)[0].round(2)
+        array([-0.27,  0.73,  1.73,  2.73])
         """
         self._check_parameters()
         held = as_forecast(forecast)
