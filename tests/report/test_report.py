@@ -22,7 +22,9 @@ from calibrant import (
 )
 from calibrant.metrics import verdict
 from calibrant.reporting import report
+from calibrant.reporting.sample import read_sample
 from calibrant.selection import compare_calibrators
+from calibrant.transforms import inv_logit, softmax
 
 EVIL = ["<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "$\\frac & --> {{ 7 * 7 }}"]
 
@@ -101,6 +103,41 @@ def test_calibrators_are_those_of_the_comparison(binary, binary_report, page):
     assert after[1][1:3] == [
         number(found.scores["uncalibrated"]["log_loss"].estimate), number(score.estimate)
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+def test_calibrators_of_logits_are_those_of_the_comparison(columns, page):
+    rng = np.random.default_rng(9)
+    z = 2.0 * rng.normal(size=(200, columns))
+    y = (z / 2.0 + rng.gumbel(size=z.shape)).argmax(axis=1)
+    if columns == 1:
+        z = z[:, 0]
+        y = (rng.random(200) < inv_logit(z / 2.0)).astype(int)
+    prob = inv_logit(z) if columns == 1 else softmax(z)
+    found = report(y, z, input="logit", n_resamples=9)
+    tables = page(found.html).tables
+    expected = compare_calibrators(z, y, input="logit", n_resamples=9, random_state=0)
+    assert {row[0].removesuffix(" recommended"): row[1] for row in
+            tables["Calibrators compared"][1:]} == {
+        name: number(scores["log_loss"].estimate) for name, scores in expected.scores.items()
+    }  # fmt: skip
+    assert tables["Key numbers"][1][1] == number(ece(y, prob, kind="confidence"))
+    assert "compared out of fold on the logits, 5 folds" in found.html
+
+
+def test_logits_in_frames_and_in_either_order():
+    rng = np.random.default_rng(10)
+    z = rng.normal(size=(40, 2))
+    y = np.where(z[:, 1] > 0.3 * rng.normal(size=40), "b", "a")
+    options = {"labels": None, "pos_label": None, "sample_weight": None, "input": "logit"}
+    frame = pl.DataFrame(z, schema=["a", "b"])
+    of_a, _ = read_sample(y, frame, **(options | {"pos_label": "a"}))
+    again, _ = read_sample(y, z[:, 0] - z[:, 1], **(options | {"labels": ["b", "a"]}))
+    assert of_a.labels == again.labels == ["b", "a"]
+    assert of_a.logits == pytest.approx(again.logits)
+    assert of_a.prob == pytest.approx(inv_logit(z[:, 0] - z[:, 1]))
+    assert np.array_equal(of_a.codes, again.codes)
+    assert read_sample(y, frame[:, ::-1], **options)[0].labels == ["b", "a"]
 
 
 def test_groups_are_tested_with_holm_s_correction(binary, binary_report, page):
@@ -280,6 +317,7 @@ def test_saving_is_complete_and_overwrites_nothing_unasked(binary_report, tmp_pa
     [
         ({"by": ["a"]}, "by has 1 rows but y has 600"),
         ({"by": np.full(600, 0.5)}, r"by\[0\] is 0.5, which is no label"),
+        ({"input": "odds"}, "input must be"),
         ({"n_resamples": 0}, "n_resamples must be an integer of at least 1"),
         ({"random_state": -1}, "random_state must be"),
     ],

@@ -170,8 +170,9 @@ def _compare(
         warnings.simplefilter("ignore")  # the comparison has them as notes
         try:
             found = compare_calibrators(
-                sample.prob,
+                sample.prob if sample.logits is None else sample.logits,
                 sample.y,
+                input="probability" if sample.logits is None else "logit",
                 metrics=METRICS,
                 n_resamples=n_resamples,
                 random_state=seed,
@@ -186,10 +187,14 @@ def _groups(sample: Sample, groups: NDArray[Any], n_resamples: int, seed: int) -
     def look(label: Any, rows: NDArray[np.intp], n_groups: int) -> Group:
         part = sample.take(rows)
         prob, event = part.event()
-        interval = confidence_interval(
-            part.y, part.prob, kind="confidence", n_resamples=n_resamples, random_state=seed,
-            **part.options,
-        )  # fmt: skip
+        table = top_table(part)
+        low = high = float("nan")
+        if part.n > 1:
+            interval = confidence_interval(
+                part.y, part.prob, kind="confidence", n_resamples=n_resamples, random_state=seed,
+                **part.options,
+            )  # fmt: skip
+            low, high = interval.low, interval.high
         # Enough for the smallest p-value, corrected for all groups, to be well below the level.
         n_signs = max(n_resamples, round(4 * n_groups / slices.LEVEL) - 1)
         return Group(
@@ -197,10 +202,10 @@ def _groups(sample: Sample, groups: NDArray[Any], n_resamples: int, seed: int) -
             n=part.n,
             predicted=float(np.average(prob, weights=part.weight)),
             observed=float(np.average(event, weights=part.weight)),
-            error=interval.estimate,
-            low=interval.low,
-            high=interval.high,
-            by_chance=verdict(top_table(part), sample_weight=part.weight).expected_ece,
+            error=table.ece(),
+            low=low,
+            high=high,
+            by_chance=verdict(table, sample_weight=part.weight).expected_ece,
             pvalue=_pvalue(part, n_signs, seed),
         )
 

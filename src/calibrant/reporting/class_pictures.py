@@ -14,6 +14,7 @@ from calibrant.reporting.group_picture import draw_groups
 from calibrant.reporting.pictures import house_style, new_figure, to_svg
 from calibrant.reporting.sample import Sample
 from calibrant.reporting.stakes import AS_THEY_ARE
+from calibrant.selection.candidates import fed
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -74,21 +75,29 @@ def _before_and_after(before: Sample, after: Sample, name: str) -> Markup:
     tables = top_table(before), top_table(after)
     figure = new_figure(*_SIZE)
     ax = figure.subplots()
+    kind = "" if before.binary else ", top label"
     for table, shown in zip(tables, (AS_THEY_ARE.capitalize(), name), strict=True):
-        ReliabilityDisplay.from_table(table, name=shown, ax=ax, band=None)
+        ReliabilityDisplay.from_table(table, name=shown + kind, ax=ax, band=None)
     told = " ".join(map(_in_words, tables))
     return to_svg(figure, "after", f"Reliability diagrams before and after {name}. {told}")
 
 
 def _map(calibrator: Calibrator, sample: Sample, name: str) -> Markup:
     figure = new_figure(*_SIZE)
+    rows = sample.prob if sample.logits is None else fed(calibrator, sample.logits, "logit")
     display = CalibratorDisplay.from_estimator(
-        calibrator, sample.prob, sample.y, name=name, ax=figure.subplots()
+        calibrator, rows, sample.y, name=name, ax=figure.subplots()
     )
-    display.ax_.set(xlabel="Predicted probability", ylabel="Calibrated probability", xlim=(0, 1))
-    inside = [x for x in (0.1, 0.5, 0.9) if display.x[0] <= x <= display.x[-1]]
+    logits = sample.logits is not None and display.scale != "probability"
+    display.ax_.set(ylabel="Calibrated probability")
+    if logits:
+        display.ax_.set(xlabel="Predicted log-odds")
+    else:
+        display.ax_.set(xlabel="Predicted probability", xlim=(0, 1))
+    at = (-2, 0, 2) if logits else (0.1, 0.5, 0.9)
+    inside = [x for x in at if display.x[0] <= x <= display.x[-1]]
     told = ", ".join(f"{x:g} becomes {np.interp(x, display.x, display.y):.2f}" for x in inside)
-    return to_svg(figure, "map", f"What {name} makes of each probability: {told}.")
+    return to_svg(figure, "map", f"What {name} makes of each prediction: {told}.")
 
 
 def _in_words(table: ReliabilityTable) -> str:

@@ -8,14 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.arguments import check_n_resamples
+from calibrant.calibrators.logits import INPUT
+from calibrant.entries import check
 from calibrant.inputs import as_weights
 from calibrant.reporting import provenance
 from calibrant.reporting.class_findings import Findings, find
-from calibrant.reporting.document import Report, check_dependencies, render
+from calibrant.reporting.document import Report, check_dependencies, rate_in_words, render
+from calibrant.reporting.names import named, printable, quoted
 from calibrant.reporting.panel import make_panel
-from calibrant.reporting.sample import Sample, as_seed, named, read_sample
+from calibrant.reporting.sample import Sample, as_seed, read_sample
 from calibrant.reporting.slices import LEVEL, MOST_GROUPS, group_labels
 from calibrant.reporting.stakes import START
+from calibrant.selection.candidates import Input
 
 
 def report(
@@ -24,6 +28,7 @@ def report(
     *,
     labels: Any = None,
     pos_label: Any = None,
+    input: Input = "probability",
     by: Any = None,
     sample_weight: Any = None,
     title: str | None = None,
@@ -46,8 +51,12 @@ def report(
         Predicted probabilities: of the positive class, or of each class with rows summing to one.
     labels, pos_label
         As in `reliability_table`.
+    input : {"probability", "logit"}, default="probability"
+        What `y_prob` holds. Of logits, (n,) log-odds or (n, K) for a softmax, the report measures
+        the probabilities; calibrators are compared on the logits, as by `compare_calibrators`.
     by : array-like of shape (n,), optional
-        The group of each row, such as a region: each group is measured and tested by itself.
+        The group of each row, such as a region: each group is measured and tested by itself. Rows
+        where it is missing (None, NaN, null) are a group of their own.
     sample_weight : array-like of shape (n,), optional
         Weights. Rows of weight zero are left out. Tests, which are for unweighted rows, are too;
         groups are tested by their mean gap. Weights are taken for those of importance, whole
@@ -113,14 +122,17 @@ def report(
     """
     check_dependencies()
     n_resamples, seed = check_n_resamples(n_resamples), as_seed(random_state)
+    check(INPUT, "input", input)
     sample, there = read_sample(
-        y_true, y_prob, labels=labels, pos_label=pos_label, sample_weight=sample_weight
-    )
+        y_true, y_prob, labels=labels, pos_label=pos_label, sample_weight=sample_weight,
+        input=input,
+    )  # fmt: skip
     groups = group_labels(by, there)
     groups = None if groups is None else groups[there]
     found = find(sample, groups, n_resamples=n_resamples, seed=seed)
-    heading = "Can these probabilities be trusted?" if title is None else str(title)
-    columns = {"y_true": found.sample.y, "y_prob": found.sample.prob}
+    heading = "Can these probabilities be trusted?" if title is None else printable(str(title))
+    given = found.sample.prob if found.sample.logits is None else found.sample.logits
+    columns = {"y_true": found.sample.y, "y_prob": given}
     if (weight := as_weights(sample_weight, len(there))) is not None:
         columns["sample_weight"] = weight[there]
     if groups is not None:
@@ -156,13 +168,13 @@ def _facts(sample: Sample) -> str:
     if not sample.binary:
         return f"{rows}, {len(sample.classes)} classes: {named(sample.labels)}"
     rate = float(np.average(sample.codes, weights=sample.weight))
-    return f"{rows}; {_event(sample)} happened in {100 * rate:.1f} % of them"
+    return f"{rows}; {_event(sample)} happened in {rate_in_words(rate)} of them"
 
 
 def _event(sample: Sample) -> str:
     """What the probability of two classes is of."""
     label = sample.labels[1]
-    return "the event" if not isinstance(label, str) and label == 1 else str(label)
+    return "the event" if not isinstance(label, str) and label == 1 else quoted(label)
 
 
 def _what_was_done(
@@ -190,8 +202,9 @@ def _what_was_done(
         )
     if found.comparison is not None:
         done["Calibrators"] = (
-            f"compared out of fold, {found.comparison.n_folds} folds; the simplest within one "
-            "standard error of the lowest log loss is recommended"
+            f"compared out of fold on the {'probabilities' if sample.logits is None else 'logits'}"
+            f", {found.comparison.n_folds} folds; the simplest within one standard error of the "
+            "lowest log loss is recommended"
         )
     if found.groups:
         done["Groups"] = f"{len(found.groups)}; p-values with Holm's correction"

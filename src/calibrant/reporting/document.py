@@ -5,11 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from calibrant.reporting.names import printable, shown
 from calibrant.reporting.panel import library
 from calibrant.saving import atomic_path
 
@@ -103,6 +105,7 @@ def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
+        finalize=_finalize,
         loader=FileSystemLoader(_FOLDER),
         autoescape=True,
         undefined=StrictUndefined,
@@ -111,6 +114,8 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "hash": _hash,
+        "shown": shown,
+        "spaced": spaced,
         "number": number,
         "signed": signed,
         "percent": percent,
@@ -123,11 +128,18 @@ def _environment() -> Environment:
     return environment
 
 
+def _finalize(value: Any) -> Any:
+    """Labels and titles may hold characters that cannot be seen or written; markup is ours."""
+    return printable(value) if type(value) is str else value
+
+
 def number(value: float | None, sign: str = "") -> str:
     """Four decimals, or few digits of very small or large numbers; a dash for none."""
     if value is None or value != value:
         return _NONE
     form = ".4f"
+    if value == 0:
+        value, sign = 0.0, ""
     if abs(value) >= 10:
         form = ",.4g"
     elif 0 < abs(value) < 0.001:
@@ -143,6 +155,16 @@ def minus(text: str) -> str:
 def signed(value: float | None) -> str:
     """The same with a sign."""
     return number(value, "+")
+
+
+def spaced(text: str) -> str:
+    """The same with a space before percent signs, as everywhere on the page."""
+    return re.sub(r"(?<=\d) ?%", "\N{NO-BREAK SPACE}%", text)
+
+
+def rate_in_words(rate: float) -> str:
+    """A frequency to as many digits as the verdict has."""
+    return f"{100 * rate:.3g}\N{NO-BREAK SPACE}%"
 
 
 def percent(value: float, digits: int = 1) -> str:

@@ -99,8 +99,8 @@ def _groups(
             predicted=_CONFIDENCE,
             observed=float(coverage.coverage[0]),
             error=error.estimate,
-            low=error.low,
-            high=error.high,
+            low=error.low if len(own) > 1 else float("nan"),
+            high=error.high if len(own) > 1 else float("nan"),
             by_chance=float(error_by_chance(part.size)),
             pvalue=uniform_pvalue(values, part.weight, part.size, part.forecast),
         )

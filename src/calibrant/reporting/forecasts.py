@@ -14,6 +14,7 @@ from calibrant.reporting import provenance
 from calibrant.reporting.document import Report, check_dependencies, minus, render
 from calibrant.reporting.forecast_findings import Findings, find
 from calibrant.reporting.forecast_rows import Rows, read_rows
+from calibrant.reporting.names import printable
 from calibrant.reporting.panel import make_panel
 from calibrant.reporting.sample import as_seed
 from calibrant.reporting.slices import LEVEL, MOST_GROUPS, group_labels
@@ -48,7 +49,8 @@ def forecast_report(
     y : array-like of shape (n,)
         Outcomes.
     by : array-like of shape (n,), optional
-        The group of each row, such as a region: each group is measured and tested by itself.
+        The group of each row, such as a region: each group is measured and tested by itself. Rows
+        where it is missing (None, NaN, null) are a group of their own.
     sample_weight : array-like of shape (n,), optional
         Weights. Rows of weight zero are left out. Weights are taken for those of importance: they
         are divided by their mean, so that their scale changes no number, and tests and what is
@@ -113,7 +115,7 @@ def forecast_report(
     groups = group_labels(by, np.asarray(y))
     groups = None if groups is None else groups[there]
     found = find(rows, groups, n_resamples=n_resamples, seed=seed)
-    heading = "Can these forecasts be trusted?" if title is None else str(title)
+    heading = "Can these forecasts be trusted?" if title is None else printable(str(title))
     # A forecast is a function: what it says at some levels stands for it.
     columns = {"y": rows.y, "quantiles": rows.forecast.ppf(_FINGERPRINT_LEVELS[:, None])}
     if sample_weight is not None:

@@ -28,7 +28,8 @@ def fingerprint(columns: Mapping[str, NDArray[Any]]) -> str:
     """SHA-256 of named columns: the same for the same values, whatever held them.
 
     Each column adds its name, its shape, and its values: numbers as little-endian doubles, other
-    labels as text in UTF-8, each after its length in bytes.
+    labels as text in UTF-8, each after its length in bytes, and missing ones as no text of the
+    largest length.
     """
     digest = hashlib.sha256()
     for name, values in columns.items():
@@ -41,5 +42,7 @@ def fingerprint(columns: Mapping[str, NDArray[Any]]) -> str:
 
 
 def _chunk(value: Any) -> bytes:
+    if value is None:
+        return b"\xff" * 8
     text = str(value).encode("utf-8", "surrogatepass")
     return len(text).to_bytes(8, "little") + text

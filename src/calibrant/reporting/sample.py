@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.arguments import as_generator
 from calibrant.entries import is_whole
-from calibrant.inputs import check_predictions
+from calibrant.inputs import Predictions, as_scores, check_predictions, column_names
+from calibrant.reporting.names import short_labels
+from calibrant.selection.candidates import Input, to_probabilities
 
 Floats = NDArray[np.float64]
 
@@ -20,13 +22,15 @@ Floats = NDArray[np.float64]
 class Sample:
     """Checked predictions: (n,) of ``classes[1]``, or (n, K); `codes` are the columns that came.
 
-    Weights, all positive, add up to Kish's effective number of these rows.
+    Weights, all positive, add up to Kish's effective number of these rows. `logits` are what the
+    predictions came as, if not as probabilities: (n,) log-odds of ``classes[1]``, or (n, K).
     """
 
     prob: Floats
     codes: NDArray[np.intp]
     weight: Floats | None
     classes: NDArray[Any]
+    logits: Floats | None = None
 
     @property
     def binary(self) -> bool:
@@ -52,7 +56,9 @@ class Sample:
 
     def take(self, rows: NDArray[np.intp]) -> Sample:
         weight = None if self.weight is None else of_importance(self.weight[rows])
-        return replace(self, prob=self.prob[rows], codes=self.codes[rows], weight=weight)
+        logits = None if self.logits is None else self.logits[rows]
+        prob, codes = self.prob[rows], self.codes[rows]
+        return replace(self, prob=prob, codes=codes, weight=weight, logits=logits)
 
     def event(self) -> tuple[Floats, NDArray[np.bool_]]:
         """Probability of the second of two classes, else of the top label; whether it came."""
@@ -67,21 +73,24 @@ class Sample:
 
 
 def read_sample(
-    y_true: Any, y_prob: Any, *, labels: Any, pos_label: Any, sample_weight: Any
+    y_true: Any, y_prob: Any, *, labels: Any, pos_label: Any, sample_weight: Any, input: Input
 ) -> tuple[Sample, NDArray[np.bool_]]:
     """Check everything; rows of weight zero are left out, as the mask says.
 
     Weights are those of importance: times sum(w) / sum(w^2), so that their scale has no say.
     """
-    data = check_predictions(
-        y_true, y_prob, labels=labels, pos_label=pos_label, sample_weight=sample_weight
-    )
+    options = {"labels": labels, "pos_label": pos_label, "sample_weight": sample_weight}
+    if input == "probability":
+        data, logits = check_predictions(y_true, y_prob, **options), None
+    else:
+        data, logits = _of_logits(y_true, y_prob, options)
     there = np.ones(len(data.prob), dtype=bool) if data.weight is None else data.weight > 0
     sample = Sample(
         data.prob[there].astype(np.float64, copy=False),
         data.target[there].astype(np.intp),
         None if data.weight is None else of_importance(data.weight[there]),
         data.classes,
+        None if logits is None else logits[there],
     )
     if not sample.binary:
         # Rows of float32 sum to one up to its rounding; everything here is in doubles.
@@ -90,22 +99,26 @@ def read_sample(
     return sample, there
 
 
+def _of_logits(y_true: Any, y_prob: Any, options: dict[str, Any]) -> tuple[Predictions, Floats]:
+    """Logits as probabilities, and themselves: of two classes the log-odds of the second."""
+    logits = as_scores(y_prob, "y_prob")
+    prob = to_probabilities(logits, "logit")
+    columns: Any = prob
+    if names := column_names(y_prob):
+        named = {name: prob[:, k] for k, name in enumerate(names)}
+        columns = nw.from_dict(named, backend=nw.from_native(y_prob).implementation).to_native()
+    data = check_predictions(y_true, columns, **options)
+    if data.binary and logits.ndim == 2:
+        first, second = logits.T.astype(np.float64)
+        second_last = np.array_equal(data.prob, prob[:, 1])
+        logits = second - first if second_last else first - second
+    return data, logits.astype(np.float64, copy=False)
+
+
 def of_importance(weight: Floats) -> Floats:
     """Positive weights scaled to add up to Kish's effective number of rows."""
     share = weight / weight.max()
     return np.asarray(share * (share.sum() / (share @ share)))
-
-
-def short_labels(labels: NDArray[Any]) -> NDArray[Any]:
-    """Text of at most so many characters, still all different."""
-    most = 24
-    if labels.dtype.kind != "U" or max(map(len, labels.tolist())) <= most:
-        return labels
-    shown = [
-        text if len(text) <= most else f"{text[: most - 8]}… ({k + 1})"
-        for k, text in enumerate(labels.tolist())
-    ]
-    return np.array(shown)
 
 
 def as_seed(random_state: Any) -> int:
@@ -114,9 +127,3 @@ def as_seed(random_state: Any) -> int:
         as_generator(random_state)
         return int(random_state)
     return int(as_generator(random_state).integers(2**32))
-
-
-def named(values: Sequence[Any], most: int = 8) -> str:
-    """Some labels in words."""
-    more = f", … ({len(values)} in all)" if len(values) > most else ""
-    return ", ".join(map(str, values[:most])) + more

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,7 +22,8 @@ MOST_GROUPS = 50
 class Group:
     """One group: its rows, what was predicted and what came, its error, and the test of it.
 
-    `p_adjusted` is Holm's; None where a group has too few rows for a test.
+    `label` is None for the rows without one, `low` and `high` are nan for a single row, `pvalue` is
+    None where a group has too few rows for a test. `p_adjusted` is Holm's.
     """
 
     label: Any
@@ -39,27 +41,78 @@ class Group:
     def rejected(self) -> bool:
         return self.p_adjusted is not None and self.p_adjusted <= LEVEL
 
+    @property
+    def tested(self) -> bool:
+        return self.pvalue is not None
+
+    @property
+    def suspect(self) -> bool:
+        """Whether its own p-value is low, but not for all groups together."""
+        return self.pvalue is not None and self.pvalue <= LEVEL and not self.rejected
+
 
 def group_labels(by: Any, like: NDArray[Any]) -> NDArray[Any] | None:
-    """The group of each row."""
+    """The group of each row: an array of one type, or of objects where some are None, missing."""
     if by is None:
         return None
-    groups = labels_array(by, "by")
+    values, missing = _with_missing(by)
+    if missing is None:
+        groups = labels_array(by, "by")
+    elif missing.all():
+        groups = np.full(len(missing), None)
+    else:
+        values[missing] = values[int(missing.argmin())]
+        groups = labels_array(values, "by").astype(object)
+        groups[missing] = None
     check_lengths(by=groups, y=like)
     return groups
+
+
+def _with_missing(by: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    """The groups as objects, and which of them are missing; None if none of them is."""
+    listed = by.to_pylist() if hasattr(by, "to_pylist") else by  # of pyarrow
+    held = nw.from_native(listed, allow_series=True, pass_through=True)
+    none = np.empty(0), None
+    if isinstance(held, nw.Series):
+        values, null = held.to_list(), held.is_null().to_numpy()
+    elif isinstance(held, list | tuple):
+        values, null = list(held), np.zeros(len(held), dtype=bool)
+    elif type(held) is np.ndarray and held.ndim == 1 and held.dtype.kind in "fO":
+        values, null = held.tolist(), np.zeros(len(held), dtype=bool)
+    else:
+        return none
+    missing = null | [v is None or (isinstance(v, float) and v != v) for v in values]
+    if not missing.any():
+        return none
+    objects = np.empty(len(values), dtype=object)
+    objects[:] = values
+    return objects, missing
 
 
 def examine(
     groups: NDArray[Any], look: Callable[[Any, NDArray[np.intp], int], Group]
 ) -> tuple[Group, ...]:
-    """All groups, the worst first; `look` gets label, rows, and how many groups there are."""
-    labels, codes = np.unique(groups, return_inverse=True)
+    """All groups, those with the strongest evidence first.
+
+    `look` gets label, rows, and how many groups there are.
+    """
+    parts = _parts(groups)
+    found = [look(label, rows, len(parts)) for label, rows in parts]
+    return tuple(sorted(with_holm(found), key=_by_evidence))
+
+
+def _parts(groups: NDArray[Any]) -> list[tuple[Any, NDArray[np.intp]]]:
+    """Each label with its rows, those without one last."""
+    there = np.arange(len(groups))
+    if groups.dtype.kind == "O":
+        there = np.flatnonzero([group is not None for group in groups])
+    labels, codes = np.unique(np.array(groups[there].tolist()), return_inverse=True)
     order = np.argsort(codes, kind="stable")
-    parts = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
-    found = [
-        look(label.item(), rows, len(labels)) for label, rows in zip(labels, parts, strict=True)
-    ]
-    return tuple(sorted(with_holm(found), key=_badness))
+    cuts = np.flatnonzero(np.diff(codes[order])) + 1
+    rows = np.split(there[order], cuts) if len(there) else []
+    parts = list(zip(labels.tolist(), rows, strict=True))
+    missing = np.setdiff1d(np.arange(len(groups)), there)
+    return parts + ([(None, missing)] if len(missing) else [])
 
 
 def with_holm(groups: Sequence[Group]) -> list[Group]:
@@ -77,7 +130,7 @@ def with_holm(groups: Sequence[Group]) -> list[Group]:
     return result
 
 
-def _badness(group: Group) -> tuple[float, float]:
+def _by_evidence(group: Group) -> tuple[float, float]:
     untested = 2.0
     p = untested if group.p_adjusted is None else group.p_adjusted
     return p, group.by_chance - group.error
