@@ -56,6 +56,20 @@ def test_report_writes_the_page(run, scored, tmp_path):
     assert " ".join(out.split()).startswith(expected.verdict)
 
 
+def test_logits_stay_logits(run, tmp_path):
+    rng = np.random.default_rng(2)
+    z = rng.normal(size=60)
+    frame = pl.DataFrame({"won": rng.random(60) < 1.0 / (1.0 + np.exp(-z / 2.0)), "z": z})
+    frame.write_csv(tmp_path / "z.csv")
+    code, _, err = run(
+        "report", "z.csv", "--label", "won", "--prob", "z", "--input", "logit", "--resamples", "9",
+        "-o", "z.html",
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+    expected = report(frame["won"], z, input="logit", title="z.csv", n_resamples=9)
+    assert (tmp_path / "z.html").read_text(encoding="utf-8") == expected.html
+
+
 def test_forecast_report_writes_the_page(run, tmp_path):
     rng = np.random.default_rng(1)
     mu = rng.normal(size=100)

@@ -90,8 +90,9 @@ def report(
 
         return make_report(
             data.y,
-            data.prob,
+            data.values,
             labels=data.labels,
+            input=scale,
             by=groups,
             sample_weight=data.weight,
             title=title or Path(table.name).name,
