@@ -78,11 +78,16 @@ def atomic_path(path: str | os.PathLike[str], *, overwrite: bool) -> Iterator[Pa
     if not target.parent.is_dir():
         raise FileNotFoundError(f"the folder {target.parent} does not exist: create it first.")
     _refuse_existing(target, overwrite)
-    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
+    # No longer than names of files can be, even where that of the target is nearly so.
+    temporary = target.with_name(f".{target.name[:40]}.{uuid.uuid4().hex}.tmp")
     try:
         yield temporary
         _refuse_existing(target, overwrite)
         temporary.replace(target)
+    except OSError as error:
+        if error.errno is not None and error.filename in (None, temporary, str(temporary)):
+            error.filename = str(target)  # nobody has heard of the temporary one
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 

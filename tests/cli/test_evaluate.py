@@ -52,7 +52,18 @@ def test_numbers_are_those_of_the_library(calibrant, binary: pl.DataFrame) -> No
 
 
 def test_keys_are_stable(calibrant, binary: pl.DataFrame, animals: pl.DataFrame) -> None:
-    keys = ["file", "columns", "normalized_rows", "n", "classes", "rates", "metrics", "verdict", "table", "test"]
+    keys = [
+        "file",
+        "columns",
+        "normalized_rows",
+        "n",
+        "classes",
+        "rates",
+        "metrics",
+        "verdict",
+        "table",
+        "test",
+    ]
     two = evaluate(calibrant, "binary.csv", "--label", "y", "--prob", "p")
     assert list(two) == keys
     assert two["metrics"]["ece"].keys() == {"estimate", "low", "high"}

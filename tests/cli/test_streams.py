@@ -36,7 +36,7 @@ def test_encodings_of_stdout(encoded, tmp_path: Path, binary: pl.DataFrame, enco
     shown = encoded(encoding, *EVALUATE)
     unicode = encoding == "utf-8"
     assert ("█" in shown) == unicode
-    assert ("# observed" in shown) != unicode
+    assert ("# obs. | pred." in shown) != unicode
     assert "\\u" not in shown, "all that we draw can be drawn"
     assert max(map(len, shown.splitlines())) <= 80
 

@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 
-from calibrant.cli.errors import UserError
+from calibrant.cli.errors import UserError, visible
 
 _NEEDED = ("typer", "rich", "polars")
 
@@ -44,10 +44,14 @@ def _run() -> int:
         return _failure(
             2, f'the command line needs {", ".join(missing)}: pip install "calibrant[cli]"'
         )
+    from calibrant.cli import usage
     from calibrant.cli.app import app
 
     try:
-        app(prog_name="calibrant")
+        usage.check_completion(sys.argv[1:])
+        return app(prog_name="calibrant", standalone_mode=False) or 0
+    except usage.USAGE_ERROR as error:
+        return usage.show(error)
     except SystemExit as ended:
         # typer and rich exit with 1, without a word, when stdout was closed; with 1 for nothing
         # else.
@@ -66,9 +70,8 @@ def _run() -> int:
             f"calibrant failed unexpectedly ({type(error).__name__}: {error}). This is a fault of "
             "calibrant, please report it; with CALIBRANT_DEBUG=1 it shows where.",
         )
-    return 0
 
 
 def _failure(code: int, message: str) -> int:
-    print(f"Error: {message}", file=sys.stderr)
+    print(f"Error: {visible(message)}", file=sys.stderr)
     return code

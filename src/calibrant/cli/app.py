@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from calibrant import __version__
 from calibrant.cli.errors import UserError, as_user_error
 from calibrant.cli.fitting import compare, fit
 from calibrant.cli.forecast.app import app as forecast_app
@@ -41,6 +42,25 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(forecast_app, name="forecast")
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"calibrant {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Options of `calibrant` itself."""
+
 
 REJECTED = 3
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from calibrant.calibrators.base import Calibrator
-from calibrant.cli.errors import UserError, listed
+from calibrant.cli.errors import UserError, first_line, listed
 from calibrant.cli.files import has_format, require_file
 from calibrant.cli.labels import named_labels
 from calibrant.cli.predictions import Scale, read_values
@@ -109,7 +111,7 @@ def write_calibrated(
 
 
 def write_csv(batches: Iterator[pl.DataFrame], schema: pl.Schema, path: Path) -> None:
-    with path.open("wb") as file:
+    with path.open("wb") as file, _as_os_error():
         pl.DataFrame(schema=schema).write_csv(file)
         for batch in batches:
             batch.write_csv(file, include_header=False)
@@ -126,12 +128,25 @@ def write_parquet(batches: Iterator[pl.DataFrame], schema: pl.Schema, path: Path
             failure.append(error)
             raise
 
+    path.touch()  # where that fails, the error says which file it was
     try:
-        register_io_source(source, schema=schema).sink_parquet(path, maintain_order=True)
-    except pl.exceptions.PolarsError:
+        with _as_os_error():
+            register_io_source(source, schema=schema).sink_parquet(path, maintain_order=True)
+    except OSError:
         if failure:
             raise failure[0] from None
         raise
+
+
+@contextmanager
+def _as_os_error() -> Iterator[None]:
+    """Let a disk that is full, say, be the same error from Polars as from Python."""
+    try:
+        yield
+    except (pl.exceptions.PolarsError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise OSError(errno.EIO, f"cannot be written ({first_line(error)})") from error
 
 
 def _with_calibrated(

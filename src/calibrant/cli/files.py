@@ -92,6 +92,12 @@ def check_format(path: Path) -> None:
         )
 
 
+def check_json(path: Path, what: str) -> None:
+    """Raise UserError for the name of a file to write whose ending promises something else."""
+    if not has_format(path, ".json"):
+        raise UserError(f"{what} is saved as JSON: {path} should end with .json.")
+
+
 def check_output(path: Path, *, sources: Sequence[Path], overwrite: bool) -> None:
     """Raise UserError where a file cannot or must not be written, before the work starts."""
     if path == STANDARD_INPUT:

@@ -76,8 +76,7 @@ def fit(
     from calibrant.saving import save
     from calibrant.selection.candidates import default_calibrators
 
-    if files.has_format(output, *files.FORMATS):
-        raise UserError(f"the calibrator is saved as JSON: {output} should end with .json.")
+    files.check_json(output, "the calibrator")
     files.check_output(output, sources=[file], overwrite=force)
     if method == "auto":
         if engine not in ("auto", "memory"):

@@ -6,16 +6,18 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from calibrant import CalibrationTest, ReliabilityTable
 from calibrant.cli.engines import EngineData
-from calibrant.cli.errors import listed
+from calibrant.cli.errors import listed, visible
 from calibrant.cli.evaluation import Evaluation
 from calibrant.cli.predictions import Data
 from calibrant.selection import CalibratorComparison
@@ -30,13 +32,19 @@ class _Console(Console):
         # rich takes standard streams for UTF-8.
         return (getattr(self.file, "encoding", None) or "utf-8").lower()
 
+    def render_str(self, text: str, **options: Any) -> Text:
+        # All that is printed comes by here, cells of tables too.
+        return super().render_str(visible(text), **options)
+
 
 # Results go to stdout; what accompanies them, like progress, to stderr.
 out = _Console(highlight=False, soft_wrap=False, markup=False)
 err = _Console(stderr=True, highlight=False, markup=False)
 
 _MOST_BINS = 25
-_BAR = 20
+_BAR = 20  # cells of the bar, fewer where the terminal is too narrow
+_BETWEEN = 3  # characters from one column of a table to the next
+_EDGES = 2  # characters on both sides of a table
 
 
 def heading(text: str) -> None:
@@ -104,34 +112,46 @@ def measures(found: Evaluation) -> None:
 
 
 def reliability(table: ReliabilityTable) -> None:
-    """The bins that hold rows; the bar is the observed frequency, the mark the mean prediction."""
+    """The bins that hold rows; the bar is the observed frequency, the mark the mean prediction.
+
+    Where the terminal has no room for the bar, it is left out.
+    """
     what = "top label" if table.kind == "confidence" else "predictions"
-    shown = bare_table()
-    shown.add_column(what)
-    for name in ("rows", "predicted", "observed", "gap"):
-        shown.add_column(name, justify="right")
-    full, empty = "#." if out.options.ascii_only else "█·"
-    shown.add_column(f"{full} observed, | predicted")
+    names = [what, "rows", "predicted", "observed", "gap"]
     filled = np.flatnonzero(table.count)
-    for b in filled[:_MOST_BINS]:
-        predicted, observed = float(table.mean_prob[b]), float(table.observed[b])
-        shown.add_row(
+    rows = [
+        [
             f"{table.lower[b]:.3g} to {table.upper[b]:.3g}",
             f"{table.count[b]:,}",
-            f"{predicted:.3f}",
-            f"{observed:.3f}",
+            f"{table.mean_prob[b]:.3f}",
+            f"{table.observed[b]:.3f}",
             f"{table.gap[b]:+.3f}",
-            _bar(observed, predicted, full, empty),
-        )
+        ]
+        for b in filled[:_MOST_BINS]
+    ]
+    full, empty = "#." if out.options.ascii_only else "█·"
+    title = f"{full} obs. | pred."
+    taken = sum(max(map(len, cells)) + _BETWEEN for cells in zip(names, *rows, strict=True))
+    n_cells = min(_BAR, out.width - taken - _EDGES)
+    with_bar = n_cells >= len(title)
+    shown = bare_table()
+    for name in names:
+        shown.add_column(name, justify="left" if name == what else "right")
+    if with_bar:
+        shown.add_column(title, no_wrap=True)
+    for b, row in zip(filled, rows, strict=False):
+        observed, predicted = float(table.observed[b]), float(table.mean_prob[b])
+        bar = _bar(observed, predicted, n_cells, full, empty)
+        shown.add_row(*row, *([bar] if with_bar else []))
     out.print(shown)
     if len(filled) > _MOST_BINS:
         out.print(f"... and {len(filled) - _MOST_BINS} more bins")
 
 
-def _bar(observed: float, predicted: float, full: str, empty: str) -> str:
-    cells = [full] * round(observed * _BAR)
-    cells += [empty] * (_BAR - len(cells))
-    cells[min(int(predicted * _BAR), _BAR - 1)] = "|"
+def _bar(observed: float, predicted: float, n_cells: int, full: str, empty: str) -> str:
+    cells = [full] * round(observed * n_cells)
+    cells += [empty] * (n_cells - len(cells))
+    cells[min(int(predicted * n_cells), n_cells - 1)] = "|"
     return "".join(cells)
 
 

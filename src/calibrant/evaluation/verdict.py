@@ -100,10 +100,15 @@ def _text(
 ) -> str:
     if not findings:
         return "No clear sign of miscalibration: what is seen can be chance."
+    # Not about the 50 % intervals: a mean over those of all levels.
+    spread = (
+        f"central intervals hold {_percent(coverage)} of the outcomes where they promise 50 %, on "
+        "average over all levels"
+    )
     facts = {
         "biased": f"{_percent(above)} of the outcomes lie above the predicted median",
-        "overconfident": f"intervals that promise 50 % on average hold {_percent(coverage)}",
-        "underconfident": f"intervals that promise 50 % on average hold {_percent(coverage)}",
+        "overconfident": spread,
+        "underconfident": spread,
         "shape": f"the average calibration error of {average:.3f} is more than chance",
         "decisions": "among the rows that a threshold decision picks out, the calibration error "
         f"reaches {largest:.3f}",

@@ -67,6 +67,29 @@ def test_decisions_of_every_row(
     assert 0 < written["decision"].sum() < 900
 
 
+@pytest.mark.parametrize(("side", "acts"), [("below", True), ("above", False)])
+def test_costs_are_those_of_the_bet(calibrant, tmp_path: Path, side: str, acts: bool) -> None:
+    """Three of four members are at or below 0; a miss is dear, a false alarm cheap, or reversed."""
+    (tmp_path / "data.csv").write_text("m1,m2,m3,m4,y\n-3,-2,-1,1,-1\n-3,-2,-1,1,1\n")
+    command = ("forecast", "decide", "data.csv", "--members-prefix", "m", "--target", "y")
+    command += ("--threshold", "0", "--act-when", side)
+    for false_alarm, miss in ((1.0, 9.0), (9.0, 1.0)):
+        costs = ("--cost-false-alarm", f"{false_alarm}", "--cost-miss", f"{miss}")
+        found = calibrant(*command, *costs, "--json").json
+        prob = 0.75 if acts else 0.25  # of what is bet on
+        assert found["predicted_always_acting"] == pytest.approx((1 - prob) * false_alarm)
+        assert found["predicted_never_acting"] == pytest.approx(prob * miss)
+        # Each of the two outcomes came once.
+        assert found["realised_always_acting"] == pytest.approx(false_alarm / 2)
+        assert found["realised_never_acting"] == pytest.approx(miss / 2)
+
+
+def test_help_says_the_same_of_the_costs(calibrant) -> None:
+    text = calibrant("forecast", "decide", "--help").text
+    assert "the two costs are those of that bet" in text
+    assert "change sides" not in text
+
+
 def test_ties_act(calibrant, tmp_path: Path) -> None:
     # Two of three members at or below 0: acting costs as much as not acting.
     (tmp_path / "data.csv").write_text("m1,m2,m3\n-1,0,1\n-1,1,1\n")

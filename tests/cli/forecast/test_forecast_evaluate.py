@@ -141,6 +141,11 @@ def test_the_verdict(calibrant, tmp_path: Path, shift, scale, finding) -> None:
     else:
         assert verdict["findings"][0] == finding
         assert verdict["text"].startswith(finding.capitalize())
+    if finding in ("overconfident", "underconfident"):
+        assert (
+            f"central intervals hold {100 * verdict['mean_coverage']:.1f} % of the outcomes where "
+            "they promise 50 %, on average over all levels" in verdict["text"]
+        )
 
 
 def test_the_verdict_sees_what_averages_hide(calibrant, tmp_path: Path) -> None:

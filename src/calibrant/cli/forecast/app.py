@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from calibrant.cli.errors import UserError, as_user_error
+from calibrant.cli.errors import as_user_error
 from calibrant.cli.forecast import options as opt
 from calibrant.cli.options import (
     File,
@@ -116,8 +116,7 @@ def recalibrate(
             method, layers=layers, tol=tol, early_stopping=not no_early_stopping, seed=seed
         )
 
-    if files.has_format(output, *files.FORMATS):
-        raise UserError(f"the recalibration is saved as JSON: {output} should end with .json.")
+    files.check_json(output, "the recalibration")
     files.check_output(output, sources=[file], overwrite=force)
     make()  # options that do not go together are refused before the file is read
     with as_user_error(), show.progress() as progress, show.warnings_as_notes():

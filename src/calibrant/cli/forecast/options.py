@@ -125,8 +125,8 @@ OutcomeIfKnown = Annotated[
 ActWhen = Annotated[
     Literal["below", "above"],
     typer.Option(
-        help="What acting bets on: an outcome at or below the threshold, or above it (the two "
-        "costs then change sides)."
+        help="What acting bets on, an outcome at or below the threshold or one above it; the two "
+        "costs are those of that bet."
     ),
 ]
 Decisions = Annotated[
