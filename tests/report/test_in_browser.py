@@ -168,6 +168,43 @@ def test_fits_the_screen_with_enough_contrast(opened, width, scheme):
     assert low == []
 
 
+def test_tables_that_are_cut_show_it(opened):
+    _, browser = opened
+    browser.emulate(400, "light")
+    found = browser.evaluate(CUT)
+    assert len(found) > 3
+    assert "Groups" in {one["label"] for one in found}
+    for one in found:
+        assert one["faded"] == pytest.approx([one["width"] - 52.0, one["width"]], abs=1.0), one
+        assert one["at_end"] >= -1.0, one  # nothing is faded when all has been seen
+        assert one["first"] == pytest.approx(0.0, abs=1.0), one  # names stay in sight
+    browser.emulate(1200, "light")
+    cut = {one["label"] for one in browser.evaluate(CUT)}
+    assert not cut & {"Key numbers", "Groups", "Losses for some costs"}
+
+
+def test_line_at_the_end_of_the_axis_is_seen(opened):
+    _, browser = opened
+    move(browser, "panel-threshold", 0)
+    width = f"({GROUP}).querySelector('.mark-rule.layer_2_marks line').getAttribute('stroke-width')"
+    axis = f"({GROUP}).querySelector('.role-axis-domain line').getAttribute('stroke-width') || 1"
+    assert float(browser.evaluate(width)) >= 2.0 * float(browser.evaluate(axis))
+
+
+def test_pictures_on_white_have_cards_of_their_width(opened):
+    _, browser = opened
+    browser.emulate(1200, "dark")
+    found = browser.evaluate(
+        "[...document.querySelectorAll('.light figure')].map((e) => "
+        "e.clientWidth - e.querySelector('svg').getBoundingClientRect().width)"
+    )
+    assert found == pytest.approx([24.0] * len(found), abs=2.0)
+    wide = browser.evaluate(
+        "[...document.querySelectorAll('.light')].map((e) => getComputedStyle(e).backgroundColor)"
+    )
+    assert set(wide) <= {"rgba(0, 0, 0, 0)"}
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_is_accessible_by_the_rules_of_axe(opened, scheme):
     _, browser = opened
@@ -252,6 +289,29 @@ def axis_place(browser, value: float) -> float:
 def text(browser, name: str) -> str:
     return browser.evaluate(f"document.getElementById('{name}').textContent.trim()")
 
+
+# Tables wider than their frame: where they are faded, and how far the fade lies behind the table
+# and the first cell of the last row from the frame, both after scrolling to the end.
+CUT = """
+[...document.querySelectorAll(".scroll, .live")].flatMap((e) => {
+  const [table, more] = [e.querySelector("table"), e.querySelector(".more")];
+  e.scrollLeft = 0;
+  if (table.offsetWidth <= e.clientWidth) return [];
+  const place = (part) => {
+    const [box, frame] = [part.getBoundingClientRect(), e.getBoundingClientRect()];
+    return [box.left - frame.left, box.right - frame.left];
+  };
+  const faded = place(more);
+  e.scrollLeft = e.scrollWidth;
+  const head = place(e.querySelector("tbody tr:last-child th"))[0];
+  const found = {
+    label: e.getAttribute("aria-label"), width: e.clientWidth, faded,
+    at_end: place(more)[0] - place(table)[1], first: head,
+  };
+  e.scrollLeft = 0;
+  return [found];
+})
+"""
 
 # Texts whose contrast with what is behind them is below 4.5 (WCAG 2.2, 1.4.3, AA).
 CONTRAST = """

@@ -43,6 +43,7 @@ class Evaluation:
     threshold_by_chance: float
     coverage: CoverageTable
     crps: float
+    """nan where the tails are too heavy for it."""
     log_score: float | None
     """None where there is no density; infinite where an outcome had none."""
     decisions: DecisionTable
@@ -72,7 +73,7 @@ class Evaluation:
                 **threshold.to_dict(),
             },
             "interval_coverage": self.coverage.to_dict(),
-            "crps": self.crps,
+            "crps": finite(self.crps),
             "log_score": self.log_score if known else None,
             "reliability_gap": {"estimate": self.gap, "by_chance": self.gap_by_chance},
             "decision_table": self.decisions.to_dict(),
@@ -97,7 +98,7 @@ def evaluate(
     progress("threshold calibration", 1, _N_STEPS)
     threshold = threshold_calibration_error(forecast, y, **drawn, **weighted)
     progress("scores", 2, _N_STEPS)
-    score = crps(forecast, y, **weighted)
+    score = _crps(forecast, y, weight)
     log = _log_score(forecast, y, weight)
     progress("decisions", 3, _N_STEPS)
     # Beyond these quantiles there is nobody to decide about, and every forecast is right.
@@ -124,6 +125,13 @@ def evaluate(
 def finite(value: float) -> float | None:
     """None in place of what JSON does not have."""
     return value if np.isfinite(value) else None
+
+
+def _crps(forecast: Forecast, y: Floats, weight: Floats | None) -> float:
+    try:
+        return crps(forecast, y, sample_weight=weight)
+    except ValueError:  # Student's t without a mean
+        return float("nan")
 
 
 def _log_score(forecast: Forecast, y: Floats, weight: Floats | None) -> float | None:

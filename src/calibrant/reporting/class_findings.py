@@ -16,7 +16,7 @@ from calibrant.percentiles import percentile_interval
 from calibrant.reporting import slices, stakes
 from calibrant.reporting.headline import Headline, headline
 from calibrant.reporting.sample import Floats, Sample
-from calibrant.reporting.slices import Group
+from calibrant.reporting.slices import Group, starts_or_ends
 from calibrant.reporting.stakes import AS_THEY_ARE, Stakes
 from calibrant.selection import CalibratorComparison, compare_calibrators
 from calibrant.selection.candidates import UNCALIBRATED
@@ -66,6 +66,12 @@ class Findings:
         return headline(bool(self.verdict.findings), pvalue, self.groups)
 
     @property
+    def widened(self) -> bool:
+        """Whether an interval was widened to hold its estimate."""
+        shown = [(one.estimate, one.low, one.high) for one in self.measures]
+        return any(starts_or_ends(*one) for one in [*shown, *slices.intervals(self.groups)])
+
+    @property
     def recommended(self) -> str | None:
         """The calibrator, None for none."""
         return (
@@ -96,7 +102,7 @@ def find(sample: Sample, groups: NDArray[Any] | None, *, n_resamples: int, seed:
         after_table=None if after is None else top_table(after),
         after_test=None if after is None else _test(after, n_resamples, seed),
         groups=() if groups is None else _groups(sample, groups, n_resamples, seed),
-        stakes=stakes.of_events(events, sample.weight),
+        stakes=stakes.of_events(events, sample.weight, accepting=not sample.binary),
     )
 
 

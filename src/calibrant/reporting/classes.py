@@ -20,6 +20,7 @@ from calibrant.reporting.sample import Sample, as_seed, read_sample
 from calibrant.reporting.slices import LEVEL, MOST_GROUPS, group_labels
 from calibrant.reporting.stakes import START
 from calibrant.selection.candidates import Input
+from calibrant.selection.showing import SURELY_WRONG
 
 
 def report(
@@ -158,6 +159,7 @@ def _page(found: Findings, title: str, done: dict[str, str]) -> str:
             "most_groups": MOST_GROUPS,
             "facts": _facts(found.sample),
             "event": _event(found.sample),
+            "surely_wrong": SURELY_WRONG,
         },
     )
 

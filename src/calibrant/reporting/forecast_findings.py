@@ -24,7 +24,7 @@ from calibrant.reporting.forecast_intervals import (
 from calibrant.reporting.forecast_repairs import RECALIBRATED, Repair, repair
 from calibrant.reporting.forecast_rows import Rows
 from calibrant.reporting.headline import Headline, headline
-from calibrant.reporting.slices import Group
+from calibrant.reporting.slices import Group, starts_or_ends
 from calibrant.reporting.stakes import AS_THEY_ARE, Stakes
 
 _CONFIDENCE = 0.9
@@ -49,6 +49,12 @@ class Findings:
     @property
     def headline(self) -> Headline:
         return headline(bool(self.evaluation.verdict.findings), self.pvalue, self.groups)
+
+    @property
+    def widened(self) -> bool:
+        """Whether an interval was widened to hold its estimate."""
+        shown = [*self.intervals.values(), *slices.intervals(self.groups)]
+        return any(starts_or_ends(*one) for one in shown)
 
     @property
     def interpretation(self) -> str:

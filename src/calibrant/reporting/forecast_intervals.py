@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -34,7 +35,9 @@ def intervals(
     return {
         "average": _average(pits, rows.weight, resamples),
         "gap": _interval(found.gap, _gaps(rows, found.decisions, resamples)),
-        "crps": _interval(found.crps, _scores(rows, resamples)),
+        "crps": _interval(found.crps, _scores(rows, resamples))
+        if math.isfinite(found.crps)
+        else Interval(found.crps, math.nan, math.nan),
     }
 
 

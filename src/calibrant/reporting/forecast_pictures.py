@@ -72,7 +72,9 @@ def _heat_map(
 
 def _losses(table: DecisionTable, by: str) -> Markup:
     figure = new_figure(5.0, 4.2)
-    ReliabilityGapDisplay.from_table(table, by=by, measure="losses", ax=figure.subplots())
+    display = ReliabilityGapDisplay.from_table(table, by=by, measure="losses", ax=figure.subplots())
+    if by == "cost_ratio":
+        display.ax_.set_xlabel("Cost of a false alarm (share of the total)")
     overall = table.overall()
     words = (
         f"Predicted and realised loss by {by.replace('_', ' ')}: on average "

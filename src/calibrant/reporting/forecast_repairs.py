@@ -156,7 +156,9 @@ def _measured(
         average = average_calibration_error(
             forecast, y, method="randomized", random_state=seed, **weighted
         )
-        score = crps(forecast[scored], some.y, sample_weight=some.weight)
+        score = None
+        if before.crps == before.crps:
+            score = crps(forecast[scored], some.y, sample_weight=some.weight)
     except ValueError as error:
         return Candidate(name, problem=f"could not be measured: {error}")
     return Candidate(name, table.overall()["reliability_gap"], average, score)

@@ -105,16 +105,17 @@ def forecast_report(
     >>> mu = rng.normal(size=300)
     >>> found = forecast_report(Normal(mu, 0.5), mu + rng.normal(size=300))
     >>> print(found.verdict)
-    Overconfident and not to be trusted for threshold decisions: intervals that promise 50 % on
-    average hold 30.2 %; among the rows that a threshold decision picks out, the calibration error
-    reaches 0.225.
+    Overconfident and not to be trusted for threshold decisions: central intervals hold 30.2 % of
+    the outcomes where they promise 50 %, on average over all levels; among the rows that a
+    threshold decision picks out, the calibration error reaches 0.225.
     """
     check_dependencies()
     n_resamples, seed = check_n_resamples(n_resamples), as_seed(random_state)
     rows, there = read_rows(forecast, y, sample_weight)
     groups = group_labels(by, np.asarray(y))
     groups = None if groups is None else groups[there]
-    found = find(rows, groups, n_resamples=n_resamples, seed=seed)
+    with np.errstate(over="ignore"):  # squares of how many deviations an outcome is off
+        found = find(rows, groups, n_resamples=n_resamples, seed=seed)
     heading = "Can these forecasts be trusted?" if title is None else printable(str(title))
     # A forecast is a function: what it says at some levels stands for it.
     columns = {"y": rows.y, "quantiles": rows.forecast.ppf(_FINGERPRINT_LEVELS[:, None])}

@@ -20,6 +20,7 @@ _DESCRIPTION = "Predicted and realised loss by threshold."
 _LOSS = "Loss per row (a false alarm costs 1)"
 _DECIMALS = 9
 _INK = "currentColor"
+_MINUS = "replace(datum.label, regexp('-', 'g'), '\N{MINUS SIGN}')"
 _LOSSES = "realised", "predicted"
 _DASHES = [1, 0], [5, 3]  # of the two losses
 _STROKES = 1.5, 4.0  # of the forecasters: greyscale prints have no colours
@@ -49,14 +50,13 @@ def make_panel(stakes: Stakes) -> Panel:
     data: dict[str, Any] = {
         "chart": chart,
         "costs": stakes.costs_in_words,
-        "labels": [f"{value:{'.3g' if stakes.chosen else '.12g'}}" for value in stakes.thresholds],
+        "labels": stakes.labels,
         "best": list(stakes.best),
         "lead": stakes.question + (" " if stakes.chosen else ": "),
         "chosen": stakes.chosen,
         "series": len(stakes.losses),
     }
-    at = data["labels"][start].replace("-", "\N{MINUS SIGN}")
-    choice = f"{data['costs'][START]}. {data['lead']}{at}."
+    choice = f"{data['costs'][START]}. {data['lead']}{stakes.labels[start]}."
     return Panel(_picture(chart, stakes), choice, data)
 
 
@@ -86,6 +86,7 @@ def _rows(stakes: Stakes) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for k in range(len(MISS_COSTS)):
         row: dict[str, Any] = {"cost": k, "threshold": stakes.thresholds.tolist()}
+        row["label"] = stakes.labels
         for s, own in enumerate(stakes.losses.values()):
             for measure in own._fields:
                 values = getattr(own, measure)[k]
@@ -104,9 +105,12 @@ def _chart(stakes: Stakes) -> altair.LayerChart:
         for measure in _LOSSES
     }
     ends = [float(stakes.thresholds[0]), float(stakes.thresholds[-1])]
-    x = alt.X("threshold:Q", title=stakes.question, axis=alt.Axis(tickCount=8),
+    axis = alt.Axis(tickCount=8, labelExpr=_MINUS)
+    x = alt.X("threshold:Q", title=stakes.question, axis=axis,
               scale=alt.Scale(domain=ends, nice=False))  # fmt: skip
-    chosen = alt.Chart().transform_filter("datum.threshold == at").mark_rule(color=_INK)
+    # Wider than the axis that it may stand on.
+    chosen = alt.Chart().transform_filter("datum.threshold == at")
+    chosen = chosen.mark_rule(color=_INK, strokeWidth=2.5)
     start = float(stakes.thresholds[stakes.best[START]])
     ink: Any = {"labelColor": _INK, "titleColor": _INK, "titleFontWeight": "normal"}
     chart: altair.LayerChart = (
@@ -159,8 +163,7 @@ def _pointer(stakes: Stakes, lines: dict[str, str]) -> altair.Chart:
         name="pointed", nearest=True, on="pointermove", clear="pointerout", encodings=["x"],
         empty=False,
     )  # fmt: skip
-    digits = ".3~g" if stakes.chosen else ".12~g"
-    tips = [alt.Tooltip("threshold:Q", title=stakes.question, format=digits)]
+    tips = [alt.Tooltip("label:N", title=stakes.question)]
     tips += [alt.Tooltip(f"{field}:Q", title=name, format=".4f") for field, name in lines.items()]
     shown = alt.condition(pointed, alt.value(0.6), alt.value(0.0))
     rule = alt.Chart().mark_rule(color=page_colour("#808080"), strokeWidth=3)
@@ -175,7 +178,7 @@ def _picture(chart: dict[str, Any], stakes: Stakes) -> Markup:
     first = next(iter(stakes.losses.values()))
     predicted, realised = first.predicted[START][best], first.realised[START][best]
     description = (
-        f"{_DESCRIPTION} {stakes.costs_in_words[START]}. At {stakes.thresholds[best]:.3g}, "
+        f"{_DESCRIPTION} {stakes.costs_in_words[START]}. At {stakes.labels[best]}, "
         f"{predicted:.3f} was predicted and {realised:.3f} came."
     )
     svg = vl_convert.vegalite_to_svg(chart, vl_version=_version(), allowed_base_urls=[])

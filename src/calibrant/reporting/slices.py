@@ -115,6 +115,16 @@ def _parts(groups: NDArray[Any]) -> list[tuple[Any, NDArray[np.intp]]]:
     return parts + ([(None, missing)] if len(missing) else [])
 
 
+def intervals(groups: Sequence[Group]) -> list[tuple[float, float, float]]:
+    """Estimate and ends."""
+    return [(group.error, group.low, group.high) for group in groups]
+
+
+def starts_or_ends(estimate: float, low: float, high: float) -> bool:
+    """Whether an interval starts or ends at its estimate, as one does that was widened."""
+    return low < high and estimate in (low, high)
+
+
 def with_holm(groups: Sequence[Group]) -> list[Group]:
     """The groups with Holm's adjusted p-values, which hold for all of them together.
 

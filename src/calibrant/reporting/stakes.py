@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -40,9 +41,9 @@ class Losses(NamedTuple):
 class Stakes:
     """Losses by what a miss costs and by threshold.
 
-    `question` is what the axis of thresholds is called. `best` holds for each cost the threshold
-    that is best by the predictions, where the threshold is the decision maker's choice; of a
-    threshold of the outcome, which is not, the middle one.
+    `question` is what the axis of thresholds is called, `acts` what the share of rows acted on is.
+    `best` holds for each cost the threshold that is best by the predictions, where the threshold is
+    the decision maker's choice; of a threshold of the outcome, which is not, the middle one.
     """
 
     thresholds: Floats
@@ -50,12 +51,18 @@ class Stakes:
     best: tuple[int, ...]
     chosen: bool
     question: str
+    acts: str = "Acts on"
+
+    @property
+    def labels(self) -> list[str]:
+        """The thresholds as they are shown, with all their digits where the outcome has them."""
+        return [_label(float(value), self.chosen) for value in self.thresholds]
 
     @property
     def costs_in_words(self) -> list[str]:
         return [words(cost) for cost in MISS_COSTS]
 
-    def rows(self) -> list[tuple[str, float, list[tuple[str, float, float]]]]:
+    def rows(self) -> list[tuple[str, str, list[tuple[str, float, float]]]]:
         """Some of the costs: in words, the threshold, and what each forecaster loses."""
         found = []
         for cost in _IN_TABLE:
@@ -65,7 +72,7 @@ class Stakes:
                 (name, float(own.predicted[k, at]), float(own.realised[k, at]))
                 for name, own in self.losses.items()
             ]
-            found.append((words(cost), float(self.thresholds[at]), losses))
+            found.append((words(cost), self.labels[at], losses))
         return found
 
 
@@ -79,9 +86,12 @@ def words(cost: float) -> str:
 
 
 def of_events(
-    predictions: Mapping[str, tuple[Floats, NDArray[np.bool_]]], weight: Floats | None
+    predictions: Mapping[str, tuple[Floats, NDArray[np.bool_]]],
+    weight: Floats | None,
+    *,
+    accepting: bool,
 ) -> Stakes:
-    """Acting where the probability of an event is at least a threshold.
+    """Acting, or accepting the top label, where a probability is at least a threshold.
 
     Each forecaster has probabilities and whether its event happened, (n,) each.
     """
@@ -92,8 +102,11 @@ def of_events(
         for name, (prob, event) in predictions.items()
     }
     best = np.searchsorted(thresholds, bayes)
-    question = "Act where the probability is at least"
-    return Stakes(thresholds, losses, tuple(map(int, best)), chosen=True, question=question)
+    verb = "Accept" if accepting else "Act"
+    acts = "Accepts" if accepting else "Acts on"
+    question = f"{verb} where the probability is at least"
+    chosen = tuple(map(int, best))
+    return Stakes(thresholds, losses, chosen, chosen=True, question=question, acts=acts)
 
 
 def of_outcomes(forecasts: Mapping[str, Forecast], y: Floats, weight: Floats | None) -> Stakes:
@@ -119,8 +132,16 @@ def of_outcomes(forecasts: Mapping[str, Forecast], y: Floats, weight: Floats | N
 def _short(values: Floats) -> Floats:
     """The values with as many digits as tell them apart: what is shown is what is used."""
     span = float(values[-1] - values[0])
-    digits = 3 - int(np.floor(np.log10(span))) if span > 0.0 else 12
-    return np.unique(np.round(values, digits))
+    if span == 0.0:
+        return np.array([float(f"{values[0]:.12g}")])
+    digits = 3 - math.floor(math.log10(span))
+    return np.unique([round(value, digits) for value in values.tolist()])
+
+
+def _label(value: float, chosen: bool) -> str:
+    # Few digits of a probability; else the fewest from which the number can be read back.
+    text = f"{value:.3g}" if chosen else repr(value).removesuffix(".0")
+    return text.replace("-", "\N{MINUS SIGN}")
 
 
 def _loss(threshold: float, cost: float) -> ThresholdLoss:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _WIDTH = 80
 _LONGEST_NAME = 13
-_SURELY_WRONG = (
+SURELY_WRONG = (
     "! gave something that happened a probability of zero: its log loss is infinite, and is shown "
     "with probabilities clipped."
 )
@@ -101,7 +101,7 @@ def _block(found: CalibratorComparison, metric: str) -> list[str]:
         ("minus best", [_interval(score.minus_best) for score in scores]),
     ]
     lines = [line.rstrip() for line in frames.aligned(columns)]
-    return lines + (_wrapped(_SURELY_WRONG) if wrong else [])
+    return lines + (_wrapped(SURELY_WRONG) if wrong else [])
 
 
 def _mark(name: str, found: CalibratorComparison) -> str:

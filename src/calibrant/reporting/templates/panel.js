@@ -12,7 +12,13 @@
     tooltip: { disableDefaultStyle: true },
   });
 
-  const minus = (text) => text.replace("-", "\u2212");
+  const signed = (value) => {
+    const text = Math.abs(value).toFixed(4);
+    if (Number(text) === 0) {
+      return text;
+    }
+    return (value < 0 ? "\u2212" : "+") + text;
+  };
   const show = (id, text) => { byId(id).textContent = text; };
   const say = (input, id, text) => {
     show(id, text);
@@ -24,14 +30,14 @@
     const t = Number(threshold.value);
     const at = (measure, s) => rows[c][measure + "_" + s][t];
     say(cost, "panel-cost-words", data.costs[c]);
-    say(threshold, "panel-threshold-words", minus(data.labels[t]));
-    show("panel-choice", data.costs[c] + ". " + data.lead + minus(data.labels[t]) + ".");
+    say(threshold, "panel-threshold-words", data.labels[t]);
+    show("panel-choice", data.costs[c] + ". " + data.lead + data.labels[t] + ".");
     for (let s = 0; s < data.series; s += 1) {
       const difference = at("realised", s) - at("predicted", s);
       show("cell-acting-" + s, (100 * at("acting", s)).toFixed(1) + "\u00a0%");
       show("cell-predicted-" + s, at("predicted", s).toFixed(4));
       show("cell-realised-" + s, at("realised", s).toFixed(4));
-      show("cell-difference-" + s, minus((difference < 0 ? "" : "+") + difference.toFixed(4)));
+      show("cell-difference-" + s, signed(difference));
     }
     view.signal("cost", c).signal("at", rows[c].threshold[t]).run();
   };
