@@ -173,6 +173,8 @@ def test_tables_that_are_cut_show_it(opened):
     browser.emulate(400, "light")
     found = browser.evaluate(CUT)
     assert len(found) > 3
+    fitting = [one for one in browser.evaluate(ALL) if not one["cut"]]
+    assert all(one["fade"] == 0.0 for one in fitting)
     assert "Groups" in {one["label"] for one in found}
     for one in found:
         assert one["faded"] == pytest.approx([one["width"] - 52.0, one["width"]], abs=1.0), one
@@ -290,10 +292,17 @@ def text(browser, name: str) -> str:
     return browser.evaluate(f"document.getElementById('{name}').textContent.trim()")
 
 
+ALL = """
+[...document.querySelectorAll(".scroll")].map((e) => ({
+  cut: e.querySelector("table").offsetWidth > e.clientWidth,
+  fade: e.querySelector(".more").getBoundingClientRect().width,
+}))
+"""
+
 # Tables wider than their frame: where they are faded, and how far the fade lies behind the table
 # and the first cell of the last row from the frame, both after scrolling to the end.
 CUT = """
-[...document.querySelectorAll(".scroll, .live")].flatMap((e) => {
+[...document.querySelectorAll(".scroll")].flatMap((e) => {
   const [table, more] = [e.querySelector("table"), e.querySelector(".more")];
   e.scrollLeft = 0;
   if (table.offsetWidth <= e.clientWidth) return [];
