@@ -64,6 +64,7 @@ def test_order_of_many_rows_is_kept(calibrant, beta: BetaCalibration, tmp_path: 
         "output": "out.csv",
         "rows": len(p),
         "columns": ["calibrated_p"],
+        "normalized_rows": None,
     }
     written = pl.read_csv(tmp_path / "out.csv")
     np.testing.assert_array_equal(written["row"], np.arange(len(p)))

@@ -26,7 +26,7 @@ def test_auto_saves_what_the_library_recommends(
     y, p = binary["y"].to_numpy(), binary["p"].to_numpy()
     run = calibrant(*BINARY, "--json", "--seed", "3", "--cv", "4")
     assert (run.code, run.stderr) == (0, "")
-    assert list(run.json) == ["file", "method", "output", "notes", "comparison"]
+    assert list(run.json) == ["file", "normalized_rows", "method", "output", "notes", "comparison"]
     found = compare_calibrators(p, y, cv=4, metrics=["log_loss"], random_state=3)
     assert run.json["comparison"] == found.to_dict()
     losses = {

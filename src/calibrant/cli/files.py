@@ -93,8 +93,12 @@ def check_format(path: Path) -> None:
 
 
 def check_json(path: Path, what: str) -> None:
-    """Raise UserError for the name of a file to write whose ending promises something else."""
-    if not has_format(path, ".json"):
+    """Raise UserError for the name of a file to write whose ending promises something else.
+
+    What is no name of a file at all is left to `check_output`.
+    """
+    other = path == STANDARD_INPUT or (path.exists() and not path.is_file())
+    if not other and not has_format(path, ".json"):
         raise UserError(f"{what} is saved as JSON: {path} should end with .json.")
 
 
