@@ -77,13 +77,13 @@ def test_forecasts_that_are_far_too_narrow(rows):
     assert forecast_report(Normal(mu, 1e-300), y, n_resamples=9).verdict.startswith("Overconfident")
 
 
-def test_probabilities_next_to_zero(rows):
-    found = report(rows[1] > 0, np.full(59, 1e-300), n_resamples=9)
+def test_probabilities_next_to_zero():
+    found = report(np.arange(59) % 20 == 0, np.full(59, 1e-300), n_resamples=9)
     assert found.verdict.startswith("Biased low")
 
 
 def test_zero_has_no_sign(page):
-    found = report([0, 1] * 30, [0.0, 1.0] * 30, n_resamples=9)
+    found = report([0, 0, 1, 1], [0.0, 0.0, 1.0, 1.0], n_resamples=9)
     told = page(found.html).tables
     cells = [cell for table in told.values() for row in table for cell in row]
     assert "0.0000" in cells

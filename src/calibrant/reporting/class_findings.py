@@ -69,6 +69,10 @@ class Findings:
     def widened(self) -> bool:
         """Whether an interval was widened to hold its estimate."""
         shown = [(one.estimate, one.low, one.high) for one in self.measures]
+        if self.comparison is not None:
+            for scores in self.comparison.scores.values():
+                change = scores["log_loss"].minus_uncalibrated
+                shown.append((change.estimate, change.low, change.high))
         return any(starts_or_ends(*one) for one in [*shown, *slices.intervals(self.groups)])
 
     @property

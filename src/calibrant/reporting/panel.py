@@ -44,8 +44,10 @@ def make_panel(stakes: Stakes) -> Panel:
     import altair as alt
 
     # What the user has set for other charts has no say.
+    rows = _rows(stakes)
     with alt.theme.enable("none"):
-        chart = _chart(stakes).to_dict()
+        chart = _chart(stakes, [field for field in rows[0] if field != "cost"]).to_dict()
+    chart["data"]["values"] = rows  # Altair would take long to check every number
     start = stakes.best[START]
     data: dict[str, Any] = {
         "chart": chart,
@@ -95,10 +97,10 @@ def _rows(stakes: Stakes) -> list[dict[str, Any]]:
     return rows
 
 
-def _chart(stakes: Stakes) -> altair.LayerChart:
+def _chart(stakes: Stakes, lists: list[Any]) -> altair.LayerChart:
+    """Without its data, of which `lists` are the fields of one entry per threshold."""
     import altair as alt
 
-    rows = _rows(stakes)
     lines = {
         f"{measure}_{s}": f"{name.capitalize()}: {measure}"
         for s, name in enumerate(stakes.losses)
@@ -115,9 +117,9 @@ def _chart(stakes: Stakes) -> altair.LayerChart:
     ink: Any = {"labelColor": _INK, "titleColor": _INK, "titleFontWeight": "normal"}
     chart: altair.LayerChart = (
         alt.layer(_curves(lines).encode(x=x), _pointer(stakes, lines).encode(x=x),
-                  chosen.encode(x=x), data=alt.InlineData(values=rows, name="losses"))
+                  chosen.encode(x=x), data=alt.NamedData(name="losses"))
         .transform_filter("datum.cost == cost")
-        .transform_flatten([field for field in rows[0] if field != "cost"])
+        .transform_flatten(lists)
         .add_params(alt.param(name="cost", value=START), alt.param(name="at", value=start),
                     alt.param(name="names", value=lines))
         .properties(width=_SIZE[0], height=_SIZE[1], description=_DESCRIPTION)
