@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -51,6 +53,21 @@ def test_numbers_are_the_library_s(biased, biased_report, page):
     assert [row[1] for row in rows] == [
         f"{100 * one:.1f}\N{NO-BREAK SPACE}%" for one in coverage.coverage
     ]
+
+
+def test_one_minus_and_one_name_of_an_error(biased_report, page):
+    cells = [cell for table in page(biased_report.html).tables.values() for row in table
+             for cell in row]  # fmt: skip
+    assert any(
+        "\N{MINUS SIGN}" in str(label) for label in page(biased_report.html).panel()[0]["labels"]
+    )
+    assert not [cell for cell in cells if re.search(r"-\d", cell)]
+    markup = biased_report.html.partition("<script")[0]
+    assert "false positive" not in markup
+    assert "Cost of a false alarm" in markup
+    (mean,) = (row for row in page(biased_report.html).tables["Key numbers"]
+               if row[0].startswith("Threshold calibration error, mean"))  # fmt: skip
+    assert 0.0 < float(mean[3]) < float(mean[1])
 
 
 def test_groups_are_tested_by_kolmogorov_s_distance(biased, biased_report, page):

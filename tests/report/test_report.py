@@ -230,6 +230,31 @@ def test_brier_score_is_explained_as_what_it_is(page):
     assert row[1] == number(((prob - np.eye(3)[y]) ** 2).sum(axis=1).mean())
 
 
+def test_the_top_label_is_accepted(page):
+    y = np.tile(np.arange(3), 70)
+    prob = np.random.default_rng(11).dirichlet(np.full(3, 0.3), 210)
+    found = report(y, prob, n_resamples=9)
+    parsed = page(found.html)
+    assert parsed.panel()[0]["lead"] == "Accept where the probability is at least "
+    head = parsed.tables["Losses at the costs and the threshold chosen"][0]
+    assert head == [
+        "Predictions", "Accepts", "Predicted", "Realised", "Realised \N{MINUS SIGN} predicted"
+    ]  # fmt: skip
+    assert "As they are, top label (ECE " in found.html  # the table has the classwise ones
+    assert "if the probabilities are right</button>" in found.html
+
+
+def test_a_rate_is_told_in_one_way(page):
+    y = np.arange(2000) < 897  # 44.85 %
+    found = report(y, np.full(2000, 0.25), n_resamples=9)
+    text = re.sub(r"<[^>]+>", "", found.html.partition('<section id="numbers">')[0])
+    told = re.findall("(?:happened in|observed frequency,) (\\S+)\N{NO-BREAK SPACE}%", text)
+    assert len(told) == 2
+    assert len(set(told)) == 1
+    assert "at n = 2,000" in text
+    assert not re.search(r"\d ?%", text.partition("</style>")[2])
+
+
 def test_the_same_input_gives_the_same_bytes(binary, binary_report):
     y, prob, by = binary
     again = report(pl.Series(y), pl.Series(prob), by=pl.Series(by), n_resamples=99)

@@ -82,6 +82,14 @@ def test_probabilities_next_to_zero():
     assert found.verdict.startswith("Biased low")
 
 
+def test_widened_intervals_are_told_where_there_are_any():
+    calibrated = report(np.arange(60) % 2 == 0, [0.5] * 60, n_resamples=9).html
+    assert "0.0000 to 0" in calibrated  # no resample has as little as the rows
+    note = "was widened to hold it"
+    assert note in calibrated
+    assert note not in report([0], [0.5], n_resamples=9).html
+
+
 def test_zero_has_no_sign(page):
     found = report([0, 0, 1, 1], [0.0, 0.0, 1.0, 1.0], n_resamples=9)
     told = page(found.html).tables
