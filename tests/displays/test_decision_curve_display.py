@@ -55,6 +55,7 @@ def test_lines_are_the_values(measure: str):
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 10)), min_size=1, max_size=30))
 @example([(False, 3), (False, 7)])
 @example([(True, 3), (True, 7)])
+@example([(False, 1)] * 11 + [(False, 10), (True, 0)])  # nothing but harm
 def test_net_benefit_is_what_cost_saves(rows: list[tuple[bool, int]]):
     y, prob = np.array([r[0] for r in rows]), np.array([r[1] / 10 for r in rows])
     _, ax = plt.subplots()

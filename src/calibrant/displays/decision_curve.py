@@ -248,7 +248,9 @@ class DecisionCurveDisplay:
         """What there is to gain, and a little of the harm; all harm where nothing can be gained."""
         if self.prevalence == 0.0:
             return -1.05, 0.12
-        return -0.12 * self.prevalence, 1.05 * self.prevalence
+        # Of a model that does nothing but harm, the least of it.
+        low = min(-0.12 * self.prevalence, 1.5 * float(np.nanmax(self.net_benefit)))
+        return low, 1.05 * self.prevalence
 
     def _draw_references(self, ax: Axes, measure: str) -> None:
         t, rate = self.thresholds, self.prevalence
