@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -159,6 +159,7 @@ def test_spark(name: str, spark: Any) -> None:
     ),
     limit=st.integers(2, 20),
 )
+@example([(0.0, False, 0), (0.0, False, 1), (1e-300, False, 1), (1e-300, True, 1)], 2)
 @settings(max_examples=40)
 def test_isotonic_range_by_range_is_exact(
     points: list[tuple[float, bool, int]], limit: int

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.calibrators.isotonic import Pools
+from calibrant.engines.cells import cell_of
 from calibrant.engines.fits_rows import TrainingRows, arrays_of
 
 # So many rows are collected at a time.
@@ -88,7 +89,7 @@ def _collected(rows: TrainingRows, low: float, high: float) -> Pools:
 
 def _counted(rows: TrainingRows, low: float, high: float) -> _Cells:
     score, weight = rows.scores[0], rows.weight
-    cell = ((score - low) / (high - low) * (_N_CELLS - 1)).floor()
+    cell = cell_of(score, low, high, _N_CELLS - 1)
     event = nw.when(rows.hit(1)).then(weight).otherwise(nw.lit(0.0))
     chosen = rows.frame.filter(score.is_between(low, high))
     columns = {_CELL: cell, "point": _point(rows), "total": weight, "events": event}

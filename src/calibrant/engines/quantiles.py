@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant.arguments import check_n_bins
 from calibrant.binning import bin_edges
+from calibrant.engines.cells import cell_of
 from calibrant.engines.predictions import FramePredictions
 from calibrant.engines.source import CELL, ROWS
 
@@ -102,8 +103,7 @@ def _cut(prob: nw.Expr, stretches: _Stretches, chosen: NDArray[np.bool_]) -> nw.
     n_cells = _N_CELLS // len(low) + 2
     cell = nw.lit(0.0)
     for k, (start, stop) in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
-        share = (prob - start) / (stop - start)
-        own = (share * n_cells).floor().cast(nw.Float64) + float(k * (n_cells + 1))
+        own = cell_of(prob, start, stop, n_cells).cast(nw.Float64) + float(k * (n_cells + 1))
         cell = nw.when(prob >= start).then(own).otherwise(cell)
     return cell
 
