@@ -43,8 +43,8 @@ def make_panel(stakes: Stakes) -> Panel:
     """Losses against the threshold, by what a miss costs."""
     import altair as alt
 
-    # What the user has set for other charts has no say.
     rows = _rows(stakes)
+    # What the user has set for other charts has no say.
     with alt.theme.enable("none"):
         chart = _chart(stakes, [field for field in rows[0] if field != "cost"]).to_dict()
     chart["data"]["values"] = rows  # Altair would take long to check every number
