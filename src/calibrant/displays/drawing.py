@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-    from calibrant.forecasts import Forecast
 
 Floats = NDArray[np.float64]
 
@@ -80,7 +79,7 @@ def check_flag(value: Any, name: str) -> bool:
 
 def predictions_of(estimator: Any, X: Any) -> tuple[Any, Any, str]:
     """What a classifier or calibrator predicts, its classes, and what it is called."""
-    kind = _instance_of(estimator)
+    kind = instance_of(estimator)
     if not hasattr(estimator, "predict_proba"):
         raise ValueError(f"estimator {kind} has no predict_proba: use from_predictions.")
     prob = estimator.predict_proba(X)
@@ -89,35 +88,13 @@ def predictions_of(estimator: Any, X: Any) -> tuple[Any, Any, str]:
     return prob, estimator.classes_, kind
 
 
-def forecasts_of(estimator: Any, X: Any) -> tuple[Forecast, str]:
-    """The distributions that a regressor or a recalibration gives, and what it is called."""
-    from calibrant.forecasts import as_forecast, from_return_std
-    from calibrant.recalibration.base import Recalibration
-
-    kind = _instance_of(estimator)
-    if isinstance(estimator, Recalibration):
-        return estimator.transform(X), kind
-    for method in ("pred_dist", "predict_proba"):  # NGBoost's and skpro's
-        if hasattr(estimator, method):
-            given = getattr(estimator, method)(X)
-            try:
-                return as_forecast(given), kind
-            except ValueError as error:
-                raise ValueError(
-                    f"{method} of estimator {kind} gives no forecast: {error}"
-                ) from error
-    if not hasattr(estimator, "predict"):
-        raise ValueError(f"estimator {kind} has no predict: use from_predictions.")
-    return from_return_std(estimator, X), kind
-
-
 def check_type(value: Any, name: str, kind: type) -> None:
     """Raise ValueError unless a display was made with an instance of the class."""
     if not isinstance(value, kind):
         raise ValueError(f"{name} must be a {kind.__name__}, got {type(value).__name__}.")
 
 
-def _instance_of(estimator: Any) -> str:
+def instance_of(estimator: Any) -> str:
     """What it is called; ValueError for a class."""
     if isinstance(estimator, type):
         raise ValueError(f"estimator is the class {estimator.__name__}: pass a fitted instance.")

@@ -9,6 +9,7 @@ import numpy as np
 from calibrant.arguments import check_confidence_level, check_n_bins
 from calibrant.displays import bands, drawing
 from calibrant.displays.drawing import Floats
+from calibrant.displays.of_forecasts import OfForecasts
 from calibrant.inputs import as_real_array, as_weights
 from calibrant.metrics.average import PITMethod, pit
 
@@ -19,7 +20,7 @@ _N_POINTS = 1000
 _KINDS = ("both", "histogram", "ecdf", "ecdf_difference")
 
 
-class PITDisplay:
+class PITDisplay(OfForecasts):
     r"""Histogram and distribution of probability integral transforms; flat if calibrated.
 
     A forecast that is calibrated on average has uniform PITs. A hump in the middle of the
@@ -125,39 +126,6 @@ class PITDisplay:
         drawing.pyplot()
         values = pit(forecast, y, method=method, random_state=random_state)
         return cls(values, sample_weight=sample_weight, name=name).plot(ax, **options)
-
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, name: str | None = None, **options: Any
-    ) -> Self:
-        """Draw the PITs of a fitted regressor that gives distributions, or of a recalibration.
-
-        Parameters
-        ----------
-        estimator : regressor or recalibration
-            A regressor with `pred_dist` (NGBoost) or `predict_proba` (skpro), or one of
-            scikit-learn whose ``predict(X, return_std=True)`` works, for normal forecasts.
-        X : array-like, or forecasts for a recalibration
-            What the estimator takes.
-        y : array-like of shape (n,)
-            Outcomes.
-        name : str, optional
-            The forecaster, for the legend; default the name of the estimator's class.
-        **options
-            As in `from_predictions`.
-
-        Returns
-        -------
-        PITDisplay
-
-        Raises
-        ------
-        ValueError
-            If the estimator does not give distributions, or as for `from_predictions`.
-        """
-        drawing.pyplot()
-        forecast, kind = drawing.forecasts_of(estimator, X)
-        return cls.from_predictions(forecast, y, name=kind if name is None else name, **options)
 
     def plot(
         self,

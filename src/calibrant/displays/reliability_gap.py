@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 from calibrant.decisions import DecisionTable, decision_table
 from calibrant.displays import drawing
 from calibrant.displays.drawing import Floats
+from calibrant.displays.of_forecasts import OfForecasts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +23,7 @@ _TITLES = {
 }
 
 
-class ReliabilityGapDisplay:
+class ReliabilityGapDisplay(OfForecasts):
     """Reliability gap and decision losses by threshold or by cost ratio.
 
     The pictures of the source's Figures 1 to 4: each point is a mean over the decision makers of a
@@ -116,39 +117,6 @@ class ReliabilityGapDisplay:
         _check(by, measure)
         table = decision_table(forecast, y, **options)
         return cls.from_table(table, by=by, measure=measure, name=name, ax=ax)
-
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, name: str | None = None, **options: Any
-    ) -> Self:
-        """Draw what decisions on the forecasts of a regressor, or of a recalibration, cost.
-
-        Parameters
-        ----------
-        estimator : regressor or recalibration
-            A regressor with `pred_dist` (NGBoost) or `predict_proba` (skpro), or one of
-            scikit-learn whose ``predict(X, return_std=True)`` works, for normal forecasts.
-        X : array-like, or forecasts for a recalibration
-            What the estimator takes.
-        y : array-like of shape (n,)
-            Outcomes.
-        name : str, optional
-            The forecaster, for the legend; default the name of the estimator's class.
-        **options
-            As in `from_predictions`.
-
-        Returns
-        -------
-        ReliabilityGapDisplay
-
-        Raises
-        ------
-        ValueError
-            If the estimator does not give distributions, or as for `from_predictions`.
-        """
-        drawing.pyplot()
-        forecast, kind = drawing.forecasts_of(estimator, X)
-        return cls.from_predictions(forecast, y, name=kind if name is None else name, **options)
 
     @classmethod
     def from_table(

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from calibrant.displays import drawing
 from calibrant.displays.drawing import Floats
+from calibrant.displays.of_forecasts import OfForecasts
 from calibrant.metrics.threshold import ThresholdCalibrationError, threshold_calibration_error
 
 if TYPE_CHECKING:
     from matplotlib.patches import PathPatch
 
 
-class ThresholdCalibrationDisplay:
+class ThresholdCalibrationDisplay(OfForecasts):
     """Heat map of the threshold calibration error; what may be noise is hatched.
 
     Decisions at the threshold y0 that act where F(y0) is above or below alpha cost what the
@@ -108,39 +109,6 @@ class ThresholdCalibrationDisplay:
         drawing.pyplot()
         error = threshold_calibration_error(forecast, y, **options)
         return cls.from_error(error, name=name, ax=ax, vmax=vmax)
-
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, name: str | None = None, **options: Any
-    ) -> Self:
-        """Draw the errors of a fitted regressor that gives distributions, or of a recalibration.
-
-        Parameters
-        ----------
-        estimator : regressor or recalibration
-            A regressor with `pred_dist` (NGBoost) or `predict_proba` (skpro), or one of
-            scikit-learn whose ``predict(X, return_std=True)`` works, for normal forecasts.
-        X : array-like, or forecasts for a recalibration
-            What the estimator takes.
-        y : array-like of shape (n,)
-            Outcomes.
-        name : str, optional
-            The forecaster, for the title; default the name of the estimator's class.
-        **options
-            As in `from_predictions`.
-
-        Returns
-        -------
-        ThresholdCalibrationDisplay
-
-        Raises
-        ------
-        ValueError
-            If the estimator does not give distributions, or as for `from_predictions`.
-        """
-        drawing.pyplot()
-        forecast, kind = drawing.forecasts_of(estimator, X)
-        return cls.from_predictions(forecast, y, name=kind if name is None else name, **options)
 
     @classmethod
     def from_error(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.arguments import check_n_resamples
+from calibrant.arguments import as_seed, check_n_resamples
 from calibrant.calibrators.logits import INPUT
 from calibrant.entries import check
 from calibrant.inputs import as_weights
@@ -16,7 +16,7 @@ from calibrant.reporting.class_findings import Findings, find
 from calibrant.reporting.document import Report, check_dependencies, rate_in_words, render
 from calibrant.reporting.names import named, printable, quoted
 from calibrant.reporting.panel import make_panel
-from calibrant.reporting.sample import Sample, as_seed, read_sample
+from calibrant.reporting.sample import Sample, read_sample
 from calibrant.reporting.slices import LEVEL, MOST_GROUPS, group_labels
 from calibrant.reporting.stakes import START
 from calibrant.selection.candidates import Input

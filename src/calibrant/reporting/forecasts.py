@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.arguments import check_n_resamples
+from calibrant.arguments import as_seed, check_n_resamples
 from calibrant.inputs import as_weights
 from calibrant.metrics.grids import quantiles
 from calibrant.reporting import provenance
@@ -16,7 +16,6 @@ from calibrant.reporting.forecast_findings import Findings, find
 from calibrant.reporting.forecast_rows import Rows, read_rows
 from calibrant.reporting.names import printable
 from calibrant.reporting.panel import make_panel
-from calibrant.reporting.sample import as_seed
 from calibrant.reporting.slices import LEVEL, MOST_GROUPS, group_labels
 from calibrant.reporting.stakes import START
 

@@ -9,8 +9,6 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.arguments import as_generator
-from calibrant.entries import is_whole
 from calibrant.inputs import Predictions, as_scores, check_predictions, column_names
 from calibrant.reporting.names import short_labels
 from calibrant.selection.candidates import Input, to_probabilities
@@ -119,11 +117,3 @@ def of_importance(weight: Floats) -> Floats:
     """Positive weights scaled to add up to Kish's effective number of rows."""
     share = weight / weight.max()
     return np.asarray(share * (share.sum() / (share @ share)))
-
-
-def as_seed(random_state: Any) -> int:
-    """The number itself, or one that is drawn: the report names it."""
-    if is_whole(random_state):
-        as_generator(random_state)
-        return int(random_state)
-    return int(as_generator(random_state).integers(2**32))
